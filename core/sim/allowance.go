@@ -8,14 +8,14 @@ import (
 // allowance limits how many selector evaluations the sessions of a link may make.
 type allowance struct {
 	meter watcher.Meter
-	chunk int   // evaluations of a grant; zero for no limit
+	chunk int   // evaluations per grant; zero for no limit
 	pause int64 // shortest time between two grants
 	next  int64 // earliest time of the next grant
 }
 
-// allowanceOf returns the allowance of the i-th engine of a seed's world. One of four
-// has a limit. It uses a separate random generator, so that limits do not change the
-// rest of the run.
+// allowanceOf returns the allowance of the i-th engine in the world of a seed. One in
+// four allowances has a limit. A separate random generator chooses it, so that limits do
+// not change the rest of the run.
 func allowanceOf(seed uint64, i int) allowance {
 	r := lite.NewRand(seed ^ 0xe7a1 + uint64(i)<<32)
 	if r.Int63n(4) != 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// anchor is the version whose position in the order the window of a view follows.
+// anchor identifies the version of an object that the window of a view follows in the
+// order.
 type anchor struct {
 	found   bool // a patch has determined the version, which may be nil
 	version *check.Item
@@ -24,8 +25,8 @@ func (v *view) chooseAnchor(r *lite.Rand) {
 	}
 }
 
-// findAnchor determines which version of the anchor a patch has found. It is the version
-// in the window before the patch, or else the current one.
+// findAnchor determines which version of the anchor a patch has found. That is the
+// version in the window before the patch, or else the current version.
 func (r *reader) findAnchor(v *view, f *wire.ViewPatch) {
 	if f.Reset && v.anchor.found {
 		v.open.Offset, v.anchor = v.offset, anchor{}

@@ -71,8 +71,8 @@ func (a *attachment) Receive(message []byte, _ int64) error {
 	return nil
 }
 
-// Next returns the oldest message and grants the engine the same number of
-// bytes.
+// Next removes and returns the oldest message, or returns nil if there is none. It grants
+// the engine as many bytes as the message has.
 func (a *attachment) Next(int, int64) []byte {
 	if len(a.out) == 0 {
 		return nil

@@ -66,8 +66,8 @@ func (c *connector) encode(f *feed, put *cacher.Update) *cacher.Update {
 	return &made
 }
 
-// checkBody checks that a body belongs to the delivered version. For an object
-// that left the watch, it may belong to any earlier version.
+// checkBody checks that a body belongs to the delivered version. For an object that left
+// the watch, the body may belong to any earlier version.
 func (r *reader) checkBody(kind int, it *wire.Item, left, wanted bool) {
 	data := it.Envelope.Body().Data
 	if !wanted {

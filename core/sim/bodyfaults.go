@@ -12,8 +12,9 @@ import (
 // bodyWaitMillis is how long a read may wait for a body (rule B30).
 const bodyWaitMillis = 10_000
 
-// bodyFaults contains the pending faults of a link: blocks of bodies that arrive corrupt or
-// never, and messages in which a byte changes. All other data arrives unchanged.
+// bodyFaults contains the pending faults of a link: blocks of bodies that arrive corrupt
+// or do not arrive, and messages in which a byte changes. All other data arrives
+// unchanged.
 type bodyFaults struct {
 	rand    *lite.Rand
 	corrupt int   // number of blocks that will arrive corrupt
@@ -25,7 +26,7 @@ type bodyFaults struct {
 	spoiled int   // number of the first corrupt block of that message, from 1; zero if there is none
 }
 
-// faultyBodies applies a fault to the bodies that a link transports next.
+// faultyBodies chooses faults for the bodies that a link transports next.
 func (l *link) faultyBodies(r *lite.Rand) {
 	l.bodies = bodyFaults{rand: lite.NewRand(r.Uint64())}
 	if r.Int63n(3) == 0 {
@@ -38,9 +39,9 @@ func (l *link) faultyBodies(r *lite.Rand) {
 	l.bodies.lostTo, l.bodies.last = l.driver.world.now+pick[int64](r, 5000, 20_000, 40_000), r.Int63n(2) == 0
 }
 
-// apply returns a message as it arrives. It returns false if the stream breaks instead.
-// This happens when the message has a delta whose base may be lost, because a connector
-// may rely on earlier data.
+// apply returns a message as it arrives, or false if the stream breaks instead. The
+// stream breaks if the message contains a delta whose base may be lost, because a
+// connector relies on the arrival of earlier data.
 func (b *bodyFaults) apply(data []byte) (arrives []byte, ok bool) {
 	b.arrived, b.spoiled = 0, 0
 	if b.corrupt == 0 && b.lostTo == 0 && !b.missed {
@@ -78,7 +79,8 @@ func hasDifference(payload []byte) bool {
 	return false
 }
 
-// snapshotBlock truncates the bodies of a block of a snapshot. Its rows stay readable.
+// snapshotBlock truncates the bodies of a block of a snapshot. The rows of the block stay
+// readable.
 func (b *bodyFaults) snapshotBlock(arrives, frame []byte, f *wire.SnapshotBlock) []byte {
 	rows := int(f.Members)
 	for !expandsBlock(f, rows, false) {
@@ -94,8 +96,8 @@ func (b *bodyFaults) snapshotBlock(arrives, frame []byte, f *wire.SnapshotBlock)
 	return append(arrives, frame...)
 }
 
-// expandsBlock reports whether the given number of bytes of a block suffice for its rows, and
-// for its bodies if bodies is set.
+// expandsBlock reports whether the rows of a block, and its bodies if bodies is set, can
+// be expanded from the given number of bytes.
 func expandsBlock(f *wire.SnapshotBlock, bytes int, bodies bool) bool {
 	part := *f
 	part.Data = f.Data[:bytes]
@@ -127,8 +129,9 @@ func (b *bodyFaults) block(arrives, frame []byte, f *wire.SnapshotBodies) []byte
 	return f.Append(arrives)
 }
 
-// change changes a byte of some messages on the way, which the engine must refuse.
-// Without the Checksum, it could parse most of them.
+// change changes a byte of some messages, and checks that the engine refuses the changed
+// message. Without the Checksum, the engine could parse most of these messages. The
+// result is false if the message arrives unchanged.
 func (l *link) change(data []byte) (refused bool) {
 	b := &l.bodies
 	if b.changed == 0 || b.rand.Int63n(4) > 0 {
@@ -155,8 +158,8 @@ func (l *link) change(data []byte) (refused bool) {
 	return true
 }
 
-// checksumAt returns the position of the Checksum of a message, or its length if it has
-// none.
+// checksumAt returns the position of the Checksum of a message, or the length of the
+// message if it has no Checksum.
 func checksumAt(message []byte) int {
 	for left := message; len(left) > 0; {
 		kind, _, rest, err := wire.Next(left)

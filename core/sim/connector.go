@@ -16,8 +16,8 @@ import (
 
 const heartbeatMillis = 2000
 
-// sourceGone returns the error that a disconnected connector reports. It names an
-// object, like the error of a server that cannot decode one.
+// sourceGone returns the error that a disconnected connector reports. The error names an
+// object, like the error of a server that cannot decode that object.
 func (w *world) sourceGone(kind int) *api.Status {
 	return api.Unavailable(lostLeader + " while it sent " + w.source.sentinel(kind, keyOf(kind, 1)))
 }
@@ -34,10 +34,10 @@ type feed struct {
 	next   int                             // index of the next revision
 	beat   int64                           // time of the next progress report
 	target api.ResourceVersion             // the source's version when beat was set
-	broken bool                            // it must relist
+	broken bool                            // the feed must relist
 }
 
-// connector is one replica: a cacher for each resource, which may lag behind the
+// connector is one replica: it has a cacher for each resource, and may lag behind the
 // source.
 type connector struct {
 	world     *world
@@ -141,8 +141,9 @@ func (c *connector) follow(kind int, f *feed) bool {
 	return moved
 }
 
-// confirmProgress reports progress to the cacher. A connector that requests progress
-// withholds the report until it has a recent confirmation from the source.
+// confirmProgress reports progress to the cacher, and returns whether it did. A connector
+// that requests progress withholds the report until it has a recent confirmation from the
+// source.
 func (c *connector) confirmProgress(f *feed) bool {
 	if c.asks && (f.rv() < f.target || c.world.now >= f.beat+heartbeatMillis) {
 		c.world.saw(ProgressWithheld)
@@ -152,8 +153,8 @@ func (c *connector) confirmProgress(f *feed) bool {
 	return true
 }
 
-// position returns the index of the feed's next revision in a source. It is zero if the
-// feed does not follow that source.
+// position returns the index of the feed's next revision in a source. The result is zero
+// if the feed does not follow that source.
 func (f *feed) position(s *source) int {
 	if f.source == s {
 		return f.next
@@ -335,7 +336,8 @@ func (c *connector) Collection(r *session.Request) (*session.Collection, *api.St
 // Release implements session.Backend.
 func (c *connector) Release(api.Resource) { c.open-- }
 
-// accept starts a session, which the link polls only after a wake-up.
+// accept starts a session, or returns nil while the connector is down. The link polls the
+// session only after a wake-up.
 func (c *connector) accept(l *link) peer {
 	if c.world.now < c.downUntil {
 		return nil
@@ -357,8 +359,8 @@ type backend struct {
 // Wake implements session.Backend.
 func (b backend) Wake() { b.link.woken = true }
 
-// Collection implements session.Backend. The reader is authorized for one
-// namespace or for everything.
+// Collection implements session.Backend. It rejects a reader that is not authorized for
+// the requested scope.
 func (b backend) Collection(r *session.Request) (*session.Collection, *api.Status) {
 	if !b.link.driver.mayRead(api.Scope{Namespace: r.Frame.Namespace}) {
 		return nil, api.Forbidden("this reader may read one namespace")
@@ -367,7 +369,7 @@ func (b backend) Collection(r *session.Request) (*session.Collection, *api.Statu
 }
 
 // versionOf converts an object for the validators. It reads the declared fields from an
-// envelope whose schema may have more.
+// envelope whose schema may have more fields.
 func versionOf(declared, schema api.Schema, rv api.ResourceVersion, labels api.Labels, e envelope) *check.Object {
 	o := &check.Object{UID: string([]byte(e.UID())), ResourceVersion: rv, Labels: map[string]string{}, Fields: map[string]string{}}
 	o.Owner = string([]byte(labels.Owner()))

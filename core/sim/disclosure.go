@@ -41,12 +41,13 @@ func (p *planted) plant(name string, o owner) string {
 	return p.set.Plant(name)
 }
 
-// nameOf returns the name that identifies the sentinel in the name of the n-th object.
+// nameOf returns the identifier of the sentinel that the name of the n-th object
+// contains.
 func nameOf(kind, n int) string { return "name of " + resourceNames[kind] + " " + strconv.Itoa(n) }
 
 // sentinel returns the text that identifies an object in bytes sent to readers. Every
-// version contains it in its UID, annotations and spec, and some versions in their
-// labels and fields.
+// version of the object contains this text in its UID, annotations and spec. Some
+// versions also contain it in their labels and fields.
 func (s *source) sentinel(kind int, key api.Key) string {
 	text, known := s.own[kind][key]
 	if !known {
@@ -56,9 +57,9 @@ func (s *source) sentinel(kind int, key api.Key) string {
 	return text
 }
 
-// entitlement describes the data that a session may send to one subscription. The
-// objects are in its scope, the reader may read them, and the selectors have
-// matched them.
+// entitlement describes the data that a session may send to one subscription. Such data
+// belongs to objects in the scope that the reader may read and that the selectors have
+// matched.
 type entitlement struct {
 	kind       int
 	scope      api.Scope
@@ -169,7 +170,7 @@ func (t *tap) describe(g *entitlement, frame wire.Frame) {
 		s := w.sourceNamed(g.source)
 		covers := func(key api.Key, o *check.Object) bool { return o != nil && g.scope.Has(key) }
 		if f.Continues {
-			return // the total is of a version that the frame does not name
+			return // the total belongs to a version that the frame does not name
 		}
 		if log := s.logs[g.kind]; log.Exact(f.ResourceVersion) && !w.undetermined(log) && !g.scope.Whole() {
 			if n := len(log.List(f.ResourceVersion, covers)); n != int(f.Total) {
@@ -179,8 +180,8 @@ func (t *tap) describe(g *entitlement, frame wire.Frame) {
 	}
 }
 
-// discloseBlock checks the objects of a block, and that the block does not disclose
-// others by the number of its label sets.
+// discloseBlock checks the objects of a block, and checks that the number of label sets
+// in the block does not disclose other objects.
 func (t *tap) discloseBlock(subscription uint32, b *wire.Block) {
 	g := t.disclosed.entitled[subscription]
 	if g == nil {
@@ -219,7 +220,8 @@ func (t *tap) discloseBodies(subscription uint32, f *wire.SnapshotBodies, list [
 }
 
 // unpack checks the decompressed bodies of changes that are not deltas. A delta contains
-// new text verbatim, and checkBody checks the rest.
+// new text verbatim, so the check of the whole frame finds sentinels there. checkBody
+// checks the rest.
 func (t *tap) unpack(g *entitlement, changes []wire.Change) {
 	for i := range changes {
 		c := &changes[i]

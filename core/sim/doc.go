@@ -1,19 +1,19 @@
-// Package sim simulates the whole system in one goroutine from one seed. It
-// consists of a source, connectors (the cachers and sessions of package core), a
-// network, and readers. Readers are real engines with programs that open watches,
-// views and objects at random. There may be edge objects, which are also engines,
-// between readers and connectors. Kubernetes API servers may replace both. The
-// clock and the faults are simulated.
+// Package sim simulates the whole system in one goroutine from one seed. The system
+// consists of a source, connectors (the cachers and sessions of package core), a network,
+// and readers. Readers are real engines with programs that open watches, views and
+// objects at random. There may be edge objects, which are also engines, between readers
+// and connectors. Kubernetes API servers may replace both connectors and edge objects.
+// The clock and the faults are simulated.
 //
 // A seed is a program: a list of [Op], each with its own seed, so that removing
 // ops does not change the others. [Run] executes a program, ends all faults,
 // waits until the system is idle, and checks:
 //
-//   - what every watch delivered, with the validators of package check;
-//   - what views, lists and object handles show at every change, against the
-//     source's log;
-//   - what programs persist and restore in another engine: a state is restored
-//     completely or not at all, and a corrupt state is never restored;
+//   - the deliveries of every watch, with the validators of package check;
+//   - the content of views, lists and object handles at every change, against the log of
+//     the source;
+//   - the states that programs persist, and restore in another engine: a state is
+//     restored completely or not at all, and a corrupt state is never restored;
 //   - that no reader is stale without reporting it or goes back in time, that all
 //     readers converge to the source, and that closing releases everything.
 //

@@ -7,14 +7,15 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// driver runs an engine: its clock, its connection and its requests for I/O.
+// driver runs an engine, and simulates its clock, its connection and its requests for
+// I/O.
 type driver struct {
 	world     *world
 	name      string
 	config    wire.Config
 	engine    Engine
 	link      link
-	right     string   // the only namespace it may read; "" means all
+	right     string   // the only namespace that the engine may read; "" means all
 	fetches   *fetches // requests of an engine that reads Kubernetes directly; otherwise nil
 	skew      int64    // offset of the engine's clock
 	jumped    bool     // the clock has jumped
@@ -25,7 +26,7 @@ type driver struct {
 	// onOutput processes the engine's output; settled is called after all of it.
 	onOutput func(wire.Frame)
 	settled  func()
-	// The engine is nil while it is evicted from memory. rouse then creates another one.
+	// The engine is nil while it is evicted from memory. rouse then creates a new engine.
 	// lost, if not nil, is called after the stream broke.
 	rouse, lost func()
 	stepped     int   // number of inputs to the engine
@@ -50,7 +51,8 @@ func (d *driver) lead(servers []server, r *lite.Rand) {
 	d.link.tap.link = &d.link
 }
 
-// move performs one possible step of the driver's link or engine.
+// move performs the possible steps of the link and the engine, and reports whether there
+// were any.
 func (d *driver) move() bool {
 	l := &d.link
 	if l.latency >= slowMillis {
@@ -85,7 +87,8 @@ func (d *driver) step(f frame) {
 	}
 }
 
-// run ticks the engine when that is due, and processes its output.
+// run ticks the engine when a tick is due, and processes the output of the engine. It
+// reports whether there was output.
 func (d *driver) run() bool {
 	if d.busy() {
 		return false

@@ -9,11 +9,11 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// edgeObject is a simulated Durable Object at the edge. Its engine reads from
-// another object, or connectors feed it, one at a time with others on standby.
-// It serves readers from its collections. An idle object may be evicted from
-// memory. Its sockets stay open, its state is in storage, and the state of its
-// readers is attached to their sockets. The next message wakes it.
+// edgeObject is a simulated Durable Object at the edge. Its engine reads from another
+// object, or from one of several connectors while the others are on standby. It serves
+// readers from its collections. An idle object may be evicted from memory. Its sockets
+// stay open, its state is in storage, and the state of its readers is attached to their
+// sockets. The next message wakes it.
 type edgeObject struct {
 	driver
 	regional bool // reads from another object while it has readers
@@ -227,7 +227,8 @@ func (o *edgeObject) failing() int64 {
 
 func (o *edgeObject) levels() int64 { return 1 + o.link.target.levels() }
 
-// checkFresh checks that the object is not stale without reporting it.
+// checkFresh checks that the collections that the object reports as live had recent
+// progress.
 func (o *edgeObject) checkFresh() {
 	for kind, id := range o.open {
 		if id != 0 && o.engine != nil && o.states[kind].State == api.StateLive {
@@ -236,7 +237,8 @@ func (o *edgeObject) checkFresh() {
 	}
 }
 
-// judge checks that an object with readers or a connector is up to date.
+// judge checks that the object does not report stalled readers, and that its open
+// collections are up to date.
 func (o *edgeObject) judge() {
 	if o.engine == nil {
 		o.awaken()
@@ -322,8 +324,8 @@ func (w *world) opEvictBehind(r *lite.Rand) {
 	o.sleep()
 }
 
-// buildEdge creates homes, which connectors feed, and regions, which read from
-// homes. It returns the servers for readers.
+// buildEdge creates the edge objects: homes, which read from connectors, and regions,
+// which read from homes. It returns the servers for readers.
 func (w *world) buildEdge(connectors []server, r *lite.Rand) []server {
 	var servers []server
 	build := func(name string, regional bool, from []server) {

@@ -38,8 +38,8 @@ func halfOpen(d *driver, _ *lite.Rand) {
 	}
 }
 
-// drop loses a random number of the last messages in one direction, and all later ones,
-// until a timeout breaks the stream.
+// drop loses a random number of the last messages in one direction, and all later
+// messages, until a timeout breaks the stream.
 func drop(d *driver, r *lite.Rand) {
 	l := &d.link
 	if d.fetches != nil {

@@ -46,7 +46,8 @@ type answer struct {
 	heldBytes int
 }
 
-// send sends the parts that the server has added, which arrive no earlier than due.
+// send sends the parts that the server has added. The parts arrive at the time due or
+// later.
 func (a *answer) send(due int64) {
 	for _, p := range a.Parts {
 		a.parts = append(a.parts, part{max(a.due, due), p})
@@ -118,7 +119,7 @@ func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
 	}
 	f.reached(a, rv)
 	e.asked, e.progressAt = f.driver.world.now, f.driver.world.now
-	a.over = true // the next watch delivers the events after the mark
+	a.over = true // the next watch delivers the events after this state
 }
 
 // reached is called when everything up to a version has arrived; zero means no
@@ -165,7 +166,7 @@ func (f *fetches) move() bool {
 
 func (f *fetches) deliver(a *answer) bool {
 	d, now := f.driver, f.driver.world.now
-	// An engine ignores the data after its timeout. Its clock may have jumped
+	// An engine ignores data that arrives after its timeout. Its clock may have jumped
 	// meanwhile.
 	d.tick()
 	if d.drain(); !f.find(a) {
@@ -232,8 +233,8 @@ func (f *fetches) take(a *answer, n int) {
 			p.Data = p.Data[n:]
 			break
 		}
-		// An event takes effect before its line feed, so the two are never
-		// separated.
+		// The engine can apply an event before the final line feed of the event arrives.
+		// A piece therefore never ends just before that line feed.
 		piece = append(piece, p.Data...)
 		n -= len(p.Data)
 		a.parts = a.parts[1:]
@@ -269,8 +270,8 @@ func (f *fetches) give(a *answer, asks bool, piece frame) {
 	d.messageProcessed()
 }
 
-// follows reports whether the response is a list that replaces an older state.
-// The engine first confirms the cluster's identity.
+// follows reports whether the response is a list that replaces an older state. Before the
+// engine uses such a list, it confirms the identity of the cluster.
 func (a *answer) follows() bool {
 	switch a.Purpose {
 	case kubeserver.Initial, kubeserver.List:
@@ -280,7 +281,7 @@ func (a *answer) follows() bool {
 }
 
 // names reports whether the response identifies the cluster at the start of a
-// subscription, and not for the confirmation of another response.
+// subscription, rather than to confirm another response.
 func (a *answer) names() bool { return a.Purpose == kubeserver.Cluster && a.confirms == nil }
 
 // note applies the effect of a part, or defers it until the identity of the
@@ -309,7 +310,7 @@ func (f *fetches) apply(a *answer, p kubeserver.Part) {
 	}
 }
 
-// finish applies the effect of a normal end.
+// finish applies the effect of the normal end of a response.
 func (f *fetches) finish(a *answer) {
 	f.note(a, a.End)
 	of := a.confirms
@@ -336,8 +337,8 @@ func (f *fetches) close(a *answer, message string) {
 }
 
 // proves reports whether the response proves that the reader has the newest version
-// before the response to its watch begins. The engine then confirms the identity of the
-// cluster, which is progress.
+// before the response to its watch begins. In that case the engine confirms the identity
+// of the cluster, which counts as progress.
 func (f *fetches) proves(a *answer) bool {
 	return a.End.Fact == kubeserver.Current && a.End.At <= a.scope.epoch.rv &&
 		slices.ContainsFunc(f.open, func(other *answer) bool {
@@ -345,7 +346,7 @@ func (f *fetches) proves(a *answer) bool {
 		})
 }
 
-// hangUp breaks the connections to one server, or to all.
+// hangUp breaks the connections to one server, or to all servers if k is nil.
 func (f *fetches) hangUp(k *kubeAPI) {
 	for _, a := range slices.Clone(f.open) {
 		if (k == nil || a.kube == k) && f.find(a) {
@@ -375,7 +376,7 @@ func (f *fetches) drop(r *lite.Rand) {
 	}
 }
 
-// halfOpen loses the rest of all responses without reporting it.
+// halfOpen loses the rest of all responses without reporting an error.
 func (f *fetches) halfOpen() {
 	for _, a := range f.open {
 		a.silent = true

@@ -16,8 +16,8 @@ type message struct {
 type server interface {
 	// accept starts a session, or returns nil to reject the connection.
 	accept(*link) peer
-	// at returns the version of a resource at the server and its source; nil if
-	// the server does not have the resource.
+	// at returns the source and the version of a resource at the server. The source is
+	// nil if the server does not have the resource.
 	at(kind int) (*source, api.ResourceVersion)
 	// blind returns the time until which the server may miss data without noticing.
 	blind() int64
@@ -67,7 +67,8 @@ type link struct {
 	starved   bool // the session waits for evaluations
 }
 
-// answer opens the requested stream, unless the server is down.
+// answer responds to a request for a stream, and reports whether there was one. It opens
+// the stream, or refuses it if the server is down.
 func (l *link) answer() bool {
 	if l.opening == 0 {
 		return false
@@ -164,7 +165,8 @@ func (l *link) due(queue []message) bool {
 	return len(queue) > 0 && w.now >= max(queue[0].due, l.stalled)
 }
 
-// timeout breaks a stream that has lost data.
+// timeout breaks a stream that has lost data if its timeout is due, and reports whether
+// it did.
 func (l *link) timeout() bool {
 	if l.driver.busy() || !passed(l.breaks, l.driver.world.now) && !passed(l.bodies.lostTo, l.driver.world.now) {
 		return false
@@ -343,8 +345,8 @@ func (l *link) forget() {
 	l.bodies.missed = false
 }
 
-// blind returns the time until which the engine may not detect that data on the link
-// is old.
+// blind returns the time until which the engine may be unable to detect that data on the
+// link is old.
 func (l *link) blind() int64 {
 	last := max(l.slow+oldestMillis, l.target.blind())
 	if f := l.driver.fetches; f != nil {

@@ -81,7 +81,8 @@ func (w *world) largestObject() (most int) {
 }
 
 // checkMemory checks the limits of the history and of the total memory. Each collection
-// may exceed the memory limit by one message, the last one before the engine closes it.
+// may exceed the memory limit by one message: the last message before the engine closes
+// the collection.
 func (d *driver) checkMemory(i inspected, collections []uint32) {
 	used, budget := int64(0), int64(d.config.MaxBytes)
 	for _, c := range collections {

@@ -103,7 +103,7 @@ func (r *reader) inspect() {
 	r.step(&wire.Inspect{Request: r.id32()})
 	r.drain()
 	r.checkMemory(r.inspected, r.distinct())
-	// A watch that ended twice would be subtracted twice (W7).
+	// The engine would subtract a watch that ended twice from the count twice (W7).
 	if active, open := r.inspected["activeWatches"], r.inspected["watches"]; active < 0 || active > open {
 		r.world.fail(ErrLeak, "reader %d: %d watches are active, and %d are open", r.id, active, open)
 	}
@@ -238,11 +238,11 @@ func (r *reader) checkViews() {
 	}
 }
 
-// checkFresh checks that a live collection had progress within three periods and
-// shows no data older than the sum of all delays. For three periods, the response to a
+// checkFresh checks that a live collection had progress within three periods and shows no
+// data older than the sum of all delays. For three periods, the response to a
 // subscription counts as progress even if the connector is disconnected. On a slow link,
 // each message of a long backlog counts as progress. If a subscription survives an outage
-// of the source, each message after the outage does too.
+// of the source, each message after the outage also counts as progress.
 func (r *reader) checkFresh() {
 	if r.busy() {
 		return
@@ -272,8 +272,9 @@ func (r *reader) checkFresh() {
 	}
 }
 
-// checkHandles checks that a live object belongs to a live collection: its own,
-// that of its namespace, or that of all namespaces.
+// checkHandles checks that each live object had recent progress in one of three
+// collections: its own, the collection of its namespace, or the collection of all
+// namespaces.
 func (r *reader) checkHandles() {
 	for _, h := range r.handles {
 		if h.state != api.StateLive {
@@ -309,7 +310,7 @@ func (r *reader) checkReason(c *collection) {
 	}
 	status := c.reported.Status
 	_, own := l.server.(*connector)
-	behind := status != nil && status.Code == api.CodeGatewayTimeout // the connector was restarted and is older than the reader
+	behind := status != nil && status.Code == api.CodeGatewayTimeout // the connector was restarted and has an older version than the reader
 	reason := lostLeader
 	if c.filter.Namespace != "" {
 		reason = "the reason is withheld"

@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// rightOf returns the only namespace that a reader may read, or "" for all. One of
-// three readers is restricted. For direct readers, no server enforces the right.
+// rightOf returns the only namespace that a reader may read, or "" for all. One in three
+// readers is restricted. For direct readers, no server enforces the right.
 func rightOf(seed uint64, reader int) string {
 	return pick(lite.NewRand(seed^0x419475+uint64(reader)), "", "", "", "", "ns0", "ns1")
 }
@@ -18,7 +18,8 @@ func rightOf(seed uint64, reader int) string {
 // mayRead reports whether the reader is authorized for a scope.
 func (d *driver) mayRead(s api.Scope) bool { return d.right == "" || d.right == s.Namespace }
 
-// readable returns the n-th object that the reader may read.
+// readable returns the key of the n-th object. If the reader may not read that object, it
+// returns the key of a neighbor in the other namespace.
 func (r *reader) readable(kind, n int) api.Key {
 	if key := keyOf(kind, n); r.right == "" || key.Namespace() == r.right {
 		return key
@@ -26,8 +27,8 @@ func (r *reader) readable(kind, n int) api.Key {
 	return keyOf(kind, n^1)
 }
 
-// trespass opens a collection that the reader may not read, and closes the
-// previous one.
+// trespass opens a collection that the reader may not read, and closes the collection
+// that it opened before.
 func (r *reader) trespass(rand *lite.Rand) {
 	if r.fetches != nil {
 		return

@@ -237,8 +237,8 @@ func (w *world) final() string {
 	return s
 }
 
-// checkSubscriptions checks that each connector serves only the subscriptions
-// that its readers have open.
+// checkSubscriptions checks that each connector serves no more subscriptions than its
+// readers have open.
 func (w *world) checkSubscriptions() {
 	open := map[server]int64{}
 	for _, o := range w.objects {

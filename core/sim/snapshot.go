@@ -40,8 +40,8 @@ func (r *reader) storedScope(key string) *storedScope {
 	return nil
 }
 
-// snapshot takes a snapshot of a collection, complete or incremental, or
-// continues one.
+// snapshot starts a complete or incremental snapshot of a collection, or continues the
+// snapshot in progress.
 func snapshot(rd *reader, r *lite.Rand) {
 	c := rd.anyCollection(r)
 	key := scopeKey(resourceNames[c.kind], c.filter, c.meta)
@@ -69,7 +69,8 @@ func (r *reader) taking(id uint32) *taking {
 	return nil
 }
 
-// snapshotFailed reports whether an error is the response to a snapshot.
+// snapshotFailed reports whether an error is the response to a snapshot. If it is, the
+// snapshot ends.
 func (r *reader) snapshotFailed(f *wire.ErrorReply) bool {
 	t := r.taking(f.Request)
 	if t == nil {

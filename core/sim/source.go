@@ -31,8 +31,8 @@ func schemaOf(kind int) api.Schema {
 
 var resourceNames = [kinds]string{"v1/pods", "v1/secrets"}
 
-// change is the effect of a revision on one object. Without a put it is a
-// deletion or, with a fault, an unreadable version.
+// change is the effect of a revision on one object. If put is nil, the change is a
+// deletion or, if fault is set, an unreadable version.
 type change struct {
 	kind  int
 	key   api.Key

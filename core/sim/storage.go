@@ -14,8 +14,8 @@ const (
 )
 
 // restore opens a collection and restores its stored state. If the engine rejects the
-// state as corrupt, the collection is read from upstream again. The state of the readers
-// is attached to their sockets instead.
+// state as corrupt, the collection is read from upstream again. restore does not restore
+// the state of the readers, which is attached to their sockets.
 func (o *edgeObject) restore(kind int) {
 	o.engine.LoadWith(o.load)
 	k := o.stored[kind]
@@ -95,7 +95,7 @@ func (o *edgeObject) load(name, _ uint32) []byte {
 	return b.data
 }
 
-// leftOut is the omitted body of a chunk; nil if it was lost.
+// leftOut is the omitted body of a chunk. The data is nil if the body was lost.
 type leftOut struct {
 	kind int
 	data []byte

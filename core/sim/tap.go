@@ -291,9 +291,9 @@ func (t *tap) progressed(sub *subscription, rv api.ResourceVersion) {
 	}
 }
 
-// sent checks the output of a session before any fault applies to it: a revision
-// is never split across frames, and progress never overtakes changes. It counts
-// the changes.
+// sent checks the output of a session before any fault applies to it: a revision is never
+// split across frames, and progress never overtakes changes. It returns the counts of the
+// changes.
 func (t *tap) sent(data []byte) (counts changeCounts) {
 	w := t.link.driver.world
 	for len(data) > 0 {
@@ -353,8 +353,8 @@ func (t *tap) sent(data []byte) (counts changeCounts) {
 	return counts
 }
 
-// charge checks that a session sends data only while it has credit, so at most
-// one frame exceeds it.
+// charge checks that a session sends data only while it has credit, so at most one frame
+// exceeds the credit.
 func (t *tap) charge(subscription uint32, size int) {
 	if t.credit[subscription] <= 0 {
 		t.link.driver.world.fail(ErrCredit, "data of subscription %d, which has no credit left", subscription)
@@ -399,7 +399,8 @@ func multiKey(payload []byte) bool {
 	return false
 }
 
-// frames passes each frame of a direction to handle.
+// frames passes each frame in data to handle. The set defines the valid frames of the
+// direction.
 func frames(set wire.Set, data []byte, handle func(wire.Frame)) {
 	must(set.Each(data, func(_ wire.Type, f wire.Frame) error {
 		handle(f)

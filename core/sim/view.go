@@ -127,8 +127,8 @@ func (r *reader) checkView(v *view) {
 		r.id, v.open, c.reported.ResourceVersion, v.total, v.offset, got, v.counts, total, offset, want, counts)
 }
 
-// undetermined reports whether readers may have different data at the same version.
-// They may if the log has faulty versions and faults can still occur.
+// undetermined reports whether readers may have different data at the same version. This
+// is possible if the log has faulty versions and faults can still occur.
 func (w *world) undetermined(log *check.Log) bool {
 	for _, key := range log.Keys() {
 		if log.Tainted(key) && !w.quiet {

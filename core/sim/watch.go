@@ -162,9 +162,9 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 	w.Events = append(w.Events, e)
 }
 
-// checkPrevious checks that an update carries the version that the watch delivered
-// before it, if the program requested previous versions. A watch from a past version has
-// not delivered the first of them itself.
+// checkPrevious checks that an update carries the version that the watch delivered before
+// it, if the program requested previous versions. A watch from a past version has not
+// delivered the first previous version of an object itself.
 func (r *reader) checkPrevious(w *watch, e check.Event, previous *wire.Item) {
 	if asked := w.open.Previous && e.Type == api.Modified; asked != (previous != nil) {
 		r.world.fail(ErrPrevious, "%s: %s of %s at %d: previous %v", w.Name, e.Type, e.Key, e.ResourceVersion, previous)
@@ -222,9 +222,9 @@ func (r *reader) watchClosed(f *wire.WatchClosed) {
 	}
 }
 
-// checkEnd checks that the reason for the end is possible for the watch, and that
-// a 410 accompanies it unless the end is normal. A stalling watch may end only if
-// more changes than the shortest history followed its last event.
+// checkEnd checks that the reason for the end is possible for the watch, and that a 410
+// accompanies the end unless the end is normal. A stalling watch may end only if more
+// changes than the shortest history followed its last event.
 func (r *reader) checkEnd(w *watch) {
 	policy, possible := w.open.Policy, false
 	switch w.end {
@@ -276,17 +276,16 @@ func (r *reader) couldBeOvertaken(w *watch) bool {
 			begun--
 		}
 	}
-	changes := max(log.ChangesAfter(w.last), begun) // deletions found by a relist have its version too
+	changes := max(log.ChangesAfter(w.last), begun) // deletions found by a relist have the version of the relist too
 	return relists > 1 || changes > min(r.config.MaxHistory, leastHistory)
 }
 
 // leastQueue is the minimum queue capacity of a watch, in events.
 const leastQueue = 10
 
-// checkDrained checks a watch that was terminated for slowness with a bookmark
-// queued after its initial events. It must have delivered all of these events and
-// the marker first. The bookmark is queued if the queue had room at the first
-// tick.
+// checkDrained checks a watch that was terminated for slowness with a bookmark queued
+// after its initial events. Before its end, the watch must have delivered all of these
+// events and the marker. The bookmark is queued if the queue had room at the first tick.
 func (r *reader) checkDrained(w *watch) {
 	if w.end != api.WatchEndSlowConsumer || w.Start != check.FromState || !w.Bookmarks || w.marked ||
 		w.offered == 0 || w.epoch != w.collection.epoch {

@@ -75,13 +75,13 @@ func ShapeOf(seed uint64) Shape {
 	return pick(lite.NewRand(seed^0x5a9e), Connectors, Connectors, Edge, Direct)
 }
 
-// startMillis and the first version are large, so that no check passes only
-// because values are near zero.
+// startMillis and firstVersion are large, so that no check passes only because values are
+// near zero.
 const (
 	startMillis  = 1_000_000_000
 	firstVersion = 1000
-	// oldestMillis exceeds the sum of all delays of one hop: an undetected outage
-	// of the source, lag, network, and twice three periods.
+	// oldestMillis exceeds the sum of all delays of one hop: an undetected outage of the
+	// source, lag, network, and twice three progress periods.
 	oldestMillis = 90_000
 	slowMillis   = 1000
 	maxMoves     = 200_000
@@ -236,7 +236,7 @@ func (w *world) hangUp(s server, why string) {
 	}
 }
 
-// guard runs f and returns a panic as the violation of the run.
+// guard runs f. It returns the violation or the panic that ends f, or nil.
 func (w *world) guard(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {

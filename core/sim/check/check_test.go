@@ -304,8 +304,8 @@ func TestWatchesOfACollectionAgree(t *testing.T) {
 	require.ErrorIs(t, check.Selected(l, full, watch(web(fromVersion(2)), "D a@3, A c@3 | M a@5")), check.ErrSelected)
 }
 
-// Objects with a faulty version are not compared, because readers may legitimately
-// differ about their past.
+// Objects with a faulty version are not compared, because correct readers may have
+// received different versions of them.
 func TestFaultyVersionsAreNotCompared(t *testing.T) {
 	l := history()
 	l.Append(check.Change{ResourceVersion: 6, Key: "c", Object: &check.Object{Faulty: true, ResourceVersion: 6}})
@@ -356,8 +356,8 @@ func TestFilter(t *testing.T) {
 	require.False(t, check.Filter{}.Match("ns/a", nil))
 }
 
-// A selector with a negation matches a version without labels, but the labels of a faulty
-// version are unknown.
+// A selector with a negation matches a version without labels. It does not match a faulty
+// version, whose labels are unknown.
 func TestFaultyVersionNeverMatched(t *testing.T) {
 	l := history()
 	l.Append(check.Change{ResourceVersion: 6, Key: "d", Object: &check.Object{Faulty: true, ResourceVersion: 6}})

@@ -2,8 +2,8 @@ package check
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Folded checks that at every bookmark, the state after applying all events is the
-// exact list as of the bookmark (G17a).
+// Folded checks that at every bookmark, the result of all earlier events is exactly the
+// list as of the version of the bookmark (G17a).
 func Folded(l *Log, w *Watch) error {
 	starts := w.starts(l)
 	if w.Start == FromNow && len(starts) > 1 {

@@ -39,7 +39,8 @@ func NewLog() *Log {
 	return &Log{byKey: map[api.Key][]int{}, tainted: map[api.Key]bool{}}
 }
 
-// Append adds a change. Its version must not be lower than the last change's.
+// Append adds a change. The version of the change must not be lower than that of the last
+// change.
 func (l *Log) Append(c Change) {
 	if _, known := l.byKey[c.Key]; !known {
 		at, _ := slices.BinarySearch(l.keys, c.Key)
@@ -56,11 +57,11 @@ func (l *Log) Append(c Change) {
 // modify the slice.
 func (l *Log) Keys() []api.Key { return l.keys }
 
-// Tainted reports whether an object ever had a faulty version. Readers may
-// legitimately differ about its past.
+// Tainted reports whether an object ever had a faulty version. Correct readers may have
+// received different versions of such an object.
 func (l *Log) Tainted(key api.Key) bool { return l.tainted[key] }
 
-// At returns the object as of a version, or nil.
+// At returns the object as of a version, or nil if it did not exist.
 func (l *Log) At(key api.Key, rv api.ResourceVersion) *Object {
 	of := l.byKey[key]
 	n := sort.Search(len(of), func(i int) bool { return l.changes[of[i]].ResourceVersion > rv })
@@ -70,8 +71,9 @@ func (l *Log) At(key api.Key, rv api.ResourceVersion) *Object {
 	return l.changes[of[n-1]].Object
 }
 
-// TaintedChanges counts the changes of tainted objects after a version and up to
-// another. Validators accept watches with and without these changes.
+// TaintedChanges counts the changes of tainted objects after the version "from", up to
+// and including the version "to". Validators accept watches with and without these
+// changes.
 func (l *Log) TaintedChanges(from, to api.ResourceVersion) (n int) {
 	for _, c := range l.changes[l.after(from):] {
 		if c.ResourceVersion <= to && l.Tainted(c.Key) {
@@ -93,7 +95,7 @@ func (l *Log) EverMatched(key api.Key, match func(api.Key, *Object) bool) bool {
 	})
 }
 
-// Before returns the object just before a version, or nil.
+// Before returns the object just before a version, or nil if it did not exist.
 func (l *Log) Before(key api.Key, rv api.ResourceVersion) *Object {
 	if rv == 0 {
 		return nil

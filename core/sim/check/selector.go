@@ -18,7 +18,7 @@ type Filter struct {
 // Everything reports whether the filter matches all objects.
 func (f Filter) Everything() bool { return f == Filter{} }
 
-// Match reports whether a version matches. A nil object never does.
+// Match reports whether a version matches. A nil object never matches.
 func (f Filter) Match(key api.Key, o *Object) bool {
 	if o == nil || f.Namespace != "" && key.Namespace() != f.Namespace {
 		return false

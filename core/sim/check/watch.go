@@ -204,7 +204,7 @@ func Expected(l *Log, r *Request, relists []Relist, from api.ResourceVersion) []
 			continue
 		}
 		add(gap.From)
-		if at > gap.From { // the watch started at a later version than the reader has, so its state differs
+		if at > gap.From { // the watch started after the version that the reader relisted from
 			gap.From = at
 		}
 		events = append(events, difference(l, r, gap)...)
@@ -228,7 +228,7 @@ func convert(r *Request, key api.Key, previous, current *Object, rv api.Resource
 }
 
 // difference returns the events of a relist: new and changed objects in the order of
-// versions, then deletions, as of the new list.
+// versions, then deletions, with the version of the new list.
 func difference(l *Log, r *Request, gap Relist) []Event {
 	var changed, gone []Event
 	for _, key := range l.keys {
