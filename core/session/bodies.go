@@ -32,7 +32,7 @@ func (s *subscription) askBodies(f *wire.Subscribe) {
 	}
 }
 
-// omitsBodies reports whether objects are sent without bodies now.
+// omitsBodies reports whether the subscription currently sends objects without bodies.
 func (s *subscription) omitsBodies() bool {
 	return s.metadataOnly || s.rowsFirst && s.phase != live
 }

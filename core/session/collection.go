@@ -10,10 +10,10 @@ import (
 // Collection is a cacher with the encodings that the sessions on it share. All backends
 // that serve a cacher must return the same Collection for it.
 //
-// Most readers are sent the same events back to back, so the last encodings are
-// cached. One cache contains a patch per change, for readers that have the previous
-// version. Another contains the encoded events at the end of the window, for readers
-// without selectors at the same position. The third contains the blocks of snapshots.
+// Most readers are sent the same events back to back, so the last encodings are cached.
+// One cache contains a patch per change, for readers that have the previous version. A
+// second cache contains the encoded events at the end of the window, for readers without
+// selectors at the same position. A third cache contains the blocks of snapshots.
 type Collection struct {
 	cacher        *cacher.Cacher
 	subscriptions int

@@ -7,12 +7,12 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A reader may choose the columns of a subscription. Their cells are computed from the body
-// of each object when it is sent. Other readers never receive these cells, because the
-// subscription shares no blocks, patches or encoded events.
+// A reader may choose the columns of a subscription. Their cells are computed from the
+// body of each object when the object is sent. Other readers never receive these cells,
+// because the subscription shares no blocks, patches or encoded events.
 
-// costCell is the number of bytes whose decoding costs one evaluation of the reader's
-// allowance. Every costColumns columns add the same cost again.
+// Decoding costCell bytes of a body costs one evaluation of the reader's allowance. Every
+// costColumns columns add this cost again.
 const (
 	costCell    = 64
 	costColumns = 8
@@ -53,8 +53,8 @@ type computed struct {
 }
 
 // newComputed returns the state that is needed to compute the chosen columns. It returns
-// nil if the reader receives the columns of the collection, because it chose none or
-// Config.Decode is nil.
+// nil if the reader receives the columns of the collection, because the reader chose none
+// or Config.Decode is nil.
 func (c *Config) newComputed(columns []api.Column, schema *api.Schema) (*computed, *api.Status) {
 	if len(columns) == 0 || c.Decode == nil {
 		return nil, nil

@@ -105,7 +105,8 @@ func bodyWith(key api.Key, text string) string {
 	return fmt.Sprintf(`{"metadata":{"name":%q},"own":%q}`, key.Name(), text)
 }
 
-// plain decodes a body of a secretive collection, in which deltas are plain JSON too.
+// plain implements Config.Decode for a secretive collection, whose bodies are all plain
+// JSON, even deltas.
 func plain(body, _ api.Body, _ []byte) ([]byte, error) { return body.Data, nil }
 
 // narrow is a reader of part of the collection.

@@ -24,17 +24,17 @@ type Config struct {
 	// ProgressMillis is the longest interval between two progress reports of a
 	// live subscription; default 5000.
 	ProgressMillis int64
-	// MaxSubscriptions limits the open subscriptions of a reader; default 256.
-	// Further ones are rejected with 429.
+	// MaxSubscriptions limits the open subscriptions of a reader; default 256. Further
+	// subscriptions are rejected with 429.
 	MaxSubscriptions int
-	// MaxFrames limits the frames in a message; default 1024. A message with more
+	// MaxFrames limits the frames in a message; default 1024. A message with more frames
 	// ends the connection with 413.
 	MaxFrames int
 	// MaxControlBytes limits the total size of pending responses to rejected
-	// subscriptions; default 256 KiB. Exceeding it ends the connection with 429.
+	// subscriptions; default 256 KiB. Exceeding this limit ends the connection with 429.
 	MaxControlBytes int
-	// Selectors limits the selectors of one subscription; default 8 KiB, 256
-	// requirements and 1024 values. Larger ones are rejected with 413.
+	// Selectors limits the selectors of one subscription; default 8 KiB, 256 requirements
+	// and 1024 values. Larger selectors are rejected with 413.
 	Selectors selector.Limits
 	// MaxRequirements limits the total cost of the selectors of all open subscriptions,
 	// as defined by selector.Selection.Cost; default 2048. A subscription that exceeds it

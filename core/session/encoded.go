@@ -20,8 +20,8 @@ const maxEncoded = 256 << 10
 type encodedEvents struct {
 	From, To        int
 	ResourceVersion api.ResourceVersion // version of the last revision
-	// Held is the oldest version that a reader must have, with its base, to use
-	// the encoding. It is noneHeld if the reader needs no version.
+	// Held is the oldest version that a reader must have, with its base, to use the
+	// encoding. Held is noneHeld if the reader needs no version.
 	Held       api.ResourceVersion
 	Dictionary uint32
 	LabelSets  []uint32 // label sets of the changes; the window's events keep them alive

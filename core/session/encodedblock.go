@@ -26,15 +26,15 @@ type blockVersion struct {
 	rv  api.ResourceVersion
 }
 
-// encodedBlocks caches the blocks of the last snapshots, by their first key. It does not
-// keep the versions in the blocks alive.
+// encodedBlocks caches the blocks of the last snapshots, by their first key. The cache
+// does not keep the versions in the blocks alive.
 type encodedBlocks struct {
 	generation int // window generation of the state that the blocks belong to
 	byFirst    map[api.Key]*encodedBlock
 	bytes      int
 	// found contains the blocks for readers of all objects, by the key at which the
-	// reader continues. It is valid while position is the end of the window. While found
-	// is valid, further readers need not determine the objects of a block.
+	// reader continues. The map is valid while position is the end of the window. While
+	// found is valid, further readers need not determine the objects of a block.
 	found    map[api.Key]foundBlock
 	position int
 }

@@ -45,7 +45,7 @@ func (t *tape) pick(texts ...string) string { return texts[int(t.byte())%len(tex
 // still fits into an int64.
 const mostCredit = math.MaxInt64 / 2
 
-// hostile is a reader that may send anything. It checks that its session enforces its
+// hostile is a reader that may send anything. It checks that the session enforces all
 // limits and follows the protocol.
 type hostile struct {
 	*world
@@ -73,7 +73,7 @@ func (h *hostile) begin() {
 	h.credit, h.labels = map[uint32]int64{}, map[uint32]map[uint32]bool{}
 }
 
-// end checks a session that was ended by an error, and connects again.
+// end checks the session after an error has ended it, and connects again.
 func (h *hostile) end(err error) {
 	require.NotEmpty(h.t, api.AsStatus(err).Message)
 	require.False(h.t, h.session.Subscribed())
@@ -330,7 +330,7 @@ func FuzzResume(f *testing.F) {
 
 // assume reads the expected credit from the state that Resume accepted. If two
 // subscriptions have the same number, it assumes the larger credit, because the session
-// may have refused either.
+// may have refused either subscription.
 func (h *hostile) assume(saved []byte) {
 	for len(saved) > 0 {
 		t, payload, rest, err := wire.Next(saved)

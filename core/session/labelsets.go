@@ -48,7 +48,7 @@ func (o *ownLabelSets) define(id, generation uint32) (number uint32, isNew bool)
 	return entry.number, isNew
 }
 
-// find returns the index of an ID, or the index to insert it at.
+// find returns the index of an ID, or the index at which to insert a missing ID.
 func (o *ownLabelSets) find(id uint32) int {
 	low, high := 0, len(*o)
 	for low < high {

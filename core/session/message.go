@@ -114,8 +114,8 @@ func (s *Session) request(f *wire.Subscribe) *Request {
 	return r
 }
 
-// Cost returns the cost of the message for rate limits. It is one, plus one per
-// 4 KiB, per subscription, per 64 requirements of its selectors, and per column that the
+// Cost returns the cost of the message for rate limits. The cost is one, plus one per 4
+// KiB, per subscription, per 64 requirements of its selectors, and per column that the
 // reader chooses.
 func (m *Message) Cost() int {
 	cost := 1 + m.bytes/costBytes

@@ -31,8 +31,8 @@ func newMetered(t *testing.T, c *session.Collection, f wire.Subscribe) *metered 
 
 func (m *metered) evaluations() uint64 { return m.States()[0].Evaluations }
 
-// frames returns the keys of objects, the versions of changes, and synced in the order of
-// the next message. The available evaluations limit that message.
+// frames reads the next message. It returns the keys of objects, the versions of changes,
+// and synced, in order. The available evaluations limit that message.
 func (m *metered) frames() (all []string) {
 	for message := m.Next(1<<20, 1000); len(message) > 0; {
 		kind, payload, rest, err := wire.Next(message)

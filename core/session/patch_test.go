@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A cached patch is used only for the position that it was created for, and only with or
-// only without bodies, even after a relist.
+// A cached patch is used only for the position and the flag bodies that it was created
+// for, even after a relist.
 func TestPatchCacheMatchesPositionAndBodies(t *testing.T) {
 	c := withPod(t)
 	for list := range 2 {

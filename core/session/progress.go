@@ -16,11 +16,11 @@ type confirmation struct {
 	confirmedAt int64
 }
 
-// appendProgress reports the version of a live subscription at the configured interval. It
-// sends Progress if the source has confirmed everything that was sent. If the connector is
-// disconnected or its source lags, the reader must not consider its data current. In that
-// case it sends an Events frame without events. This frame advances the version for readers
-// that wait for it or will resume from it.
+// appendProgress reports the version of a live subscription at the configured interval.
+// It sends Progress if the source has confirmed everything that was sent. If the
+// connector is disconnected or its source lags, the reader must not consider its data
+// current. In that case appendProgress sends an Events frame without events. This frame
+// advances the version for readers that wait for it or will resume from it.
 func (s *subscription) appendProgress(message []byte) []byte {
 	now, period := s.session.now, s.session.cfg.ProgressMillis
 	if s.phase != live || now < s.nextReport() {

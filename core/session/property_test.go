@@ -108,8 +108,8 @@ func (w *world) change() {
 	w.cacher.Progress(w.rv, w.now)
 }
 
-// relist generates revisions that the cacher misses, and then replaces its state by a
-// list.
+// relist generates revisions that the cacher misses, and then replaces the state of the
+// cacher by a list.
 func (w *world) relist(missed int) {
 	for range missed {
 		w.revise()
@@ -172,7 +172,7 @@ func (w *world) newReader() *reader {
 }
 
 // matches reports whether the subscription of the reader selects an object. It does not
-// use package selector, which the test checks.
+// use package selector, because the test checks that package too.
 func (r *reader) matches(key api.Key, x *row) bool {
 	s := &r.subscribe
 	return x != nil && (r.shard.Whole() || api.ShardOf(key.Namespace(), 2) == r.shard) && (s.Namespace == "" || strings.HasPrefix(string(key), s.Namespace+"/")) &&

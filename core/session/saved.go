@@ -124,6 +124,6 @@ func (s *Session) resumeSubscription(f *wire.SavedSubscription, r *Request) *api
 	return nil
 }
 
-// noSchemaSent is an invalid dictionary number. A subscription with this number sends a
-// schema before the next object.
+// noSchemaSent is an invalid dictionary number. A subscription whose dictionary is
+// noSchemaSent sends a schema before the next object.
 const noSchemaSent = math.MaxUint32

@@ -27,7 +27,8 @@ func types(t *testing.T, message []byte) (all []wire.Type) {
 	return all
 }
 
-// moved closes a session, and returns one that continues with its reader.
+// moved closes a session, and returns another session that continues with the same
+// reader.
 func (c *collection) moved(t *testing.T, s *session.Session) *session.Session {
 	t.Helper()
 	again := session.New(session.Config{}, one{c.Collection})

@@ -54,9 +54,9 @@ type SnapshotChunk struct {
 	Last   bool
 }
 
-// Next reads the next chunk of about limit bytes. It overwrites the buffers of p. A status
-// ends the snapshot. It means that the collection was relisted, became corrupt, or changed
-// faster than the snapshot was read.
+// Next reads the next chunk of about limit bytes. It overwrites the buffers of p. If Next
+// returns a status, the snapshot has ended because the collection was relisted, became
+// corrupt, or changed faster than the snapshot was read.
 func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) {
 	p.Frames, p.Body, p.Info, p.Last = p.Frames[:0], p.Body[:0], wire.ChunkBody{}, false
 	// With a limit of zero, fillData appends only the schema and the faults.

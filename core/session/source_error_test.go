@@ -13,7 +13,7 @@ import (
 )
 
 // While the first list is in progress, the reader receives a SourceError every period, so
-// that it does not abandon the connector.
+// that the reader does not abandon the connector.
 func TestSourceError_FirstList(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = session.Serve(cacher.New(cacher.Config{Schema: objects.Pods()}))

@@ -5,8 +5,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// begin resumes, continues a snapshot or starts a new one. It returns false until the
-// collection is ready and has reached the requested version.
+// begin starts the subscription: it resumes, continues a snapshot, or starts a new
+// snapshot. It returns false until the collection is ready and has reached the requested
+// version.
 func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	c := s.cacher
 	if !c.Ready() {

@@ -91,8 +91,8 @@ func (s *subscription) nextStored(room int) storedRun {
 	return run
 }
 
-// continues reports whether a version belongs to the run. number and index locate its body;
-// number is zero if the body is not in a block.
+// continues reports whether a version belongs to the run. number and index locate the
+// body of the version; number is zero if that body is not in a block.
 func (s *subscription) continues(run *storedRun, ref store.Ref, number, index uint32) bool {
 	arena := s.cacher.Arena()
 	first := run.refs[0]

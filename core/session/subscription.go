@@ -53,8 +53,8 @@ type subscription struct {
 	credit          int64
 	rv              api.ResourceVersion
 	generation      int    // window generation in which the follower's position is valid
-	clusterID       string // cluster ID of the versions: as the reader sent it, and the cacher's after begin
-	deltaEpoch      uint64 // delta epoch of the versions above deltaEpochSince: as sent, and the cacher's after begin
+	clusterID       string // cluster ID of the versions: the reader's before begin, and the cacher's afterwards
+	deltaEpoch      uint64 // delta epoch of the versions above deltaEpochSince: the reader's before begin, and the cacher's afterwards
 	deltaEpochSince api.ResourceVersion
 	progressed      int64        // the source's confirmation time in the last progress report
 	reported        int64        // time of the last report; zero causes an immediate report
@@ -311,7 +311,8 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 }
 
 // charge subtracts the size of an appended data frame from the credit, and returns the
-// message with the frame. The reader counts the same frames.
+// message with the frame. The reader subtracts the same frames, so both sides agree on
+// the credit.
 func (s *subscription) charge(before, after []byte) []byte {
 	s.credit -= int64(len(after) - len(before))
 	return after
@@ -382,8 +383,8 @@ func (s *subscription) needsNewFrame(position int) bool {
 }
 
 // addObject adds a version to the current frame. If held is not zero, it adds the
-// difference from held, which must be the previous version of the event at
-// position. It first defines the label set if it is new to the reader.
+// difference from held, which must be the previous version of the event at position. It
+// first defines the label set if the set is new to the reader.
 func (s *subscription) addObject(message []byte, t api.EventType, ref, held store.Ref, position int) []byte {
 	arena := s.cacher.Arena()
 	if s.usesOtherDictionary(ref) { // the frame has only deletions, see needsNewFrame
