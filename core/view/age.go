@@ -55,8 +55,8 @@ func (v *View) Tick(now int64) {
 	}
 }
 
-// trackAge records when the result of the condition may next change for an object. The
-// zero Ref removes the object.
+// trackAge records when the result of the condition may next change for an object. If ref
+// is zero, trackAge removes the object.
 func (v *View) trackAge(id store.ID, ref store.Ref) {
 	if v.ages.at == nil {
 		return

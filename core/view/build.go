@@ -11,11 +11,13 @@ import (
 )
 
 // A view evaluates all objects when it opens and after a relist. It does so in steps, so
-// that no call of the engine takes long. Meanwhile it has no rows and sends no patch.
+// that no call of the engine takes long. Meanwhile the view has no rows and sends no
+// patch.
 //
-// It first scans the objects in key order to count facets and compute sort keys, and then
-// sorts the rows. A change of an object that was not scanned yet needs no work. A change
-// of a scanned object updates the facets; its row is inserted after the sort.
+// The view first scans the objects in key order to count facets and compute sort keys,
+// and then sorts the rows. A change of an object that was not scanned yet needs no work.
+// A change of a scanned object updates the facets; the row of the object is inserted
+// after the sort.
 //
 // A view that starts from the rows of a broader view only reads the search texts of
 // these rows, and adopts their order.
@@ -51,8 +53,8 @@ const (
 	costCompare   = 16
 )
 
-// rowCost returns the work that the evaluation of an object takes. It is bounded by the
-// limits of queries.
+// rowCost returns the work that the evaluation of an object takes. The limits of queries
+// bound this work.
 func (v *View) rowCost() int {
 	cost := costRow + costWord*v.match.search.Len() + costLevel*len(v.levels) + costFacet*len(v.facets)
 	v.match.where.Operands(func(*query.Operand) { cost += costCondition })
@@ -62,7 +64,7 @@ func (v *View) rowCost() int {
 	return cost
 }
 
-// Building reports whether the view has not evaluated all objects yet.
+// Building reports whether the view is still evaluating all objects.
 func (v *View) Building() bool { return v.build != nil }
 
 // Build continues the evaluation of all objects until it is complete, or until about the

@@ -130,8 +130,8 @@ func (f *facet) sameValue(o *query.Operand, c *transition) bool {
 
 func (f *facet) row(ref store.Ref) query.Row { return rowOf(f.arena, ref, f.labels) }
 
-// value returns the first value by which an object is counted, or the start of its
-// interval. The result may alias the row.
+// value returns the first value by which an object is counted, or the start of the
+// interval that contains the value. The result may alias the row.
 func (f *facet) value(row query.Row) string {
 	v := f.by[0].Value(row)
 	if f.width > 0 {

@@ -219,7 +219,7 @@ func (s *searcher) inLabels(ref store.Ref) query.Words {
 	return s.cached[id] - 1
 }
 
-// forget drops the cached words of an ID that will be reused for another label set.
+// forget drops the cached words of a label set whose ID will be reused.
 func (s *searcher) forget(id uint32) {
 	if int(id) < len(s.cached) {
 		s.cached[id] = 0

@@ -43,8 +43,8 @@ func newLevels(arena *store.Arena, sort query.Sort) []level {
 	return levels
 }
 
-// value returns the value to sort by. It may alias the arena or the buffer. The zero Ref
-// has no value. It stands for a row that was removed while the rows were sorted.
+// value returns the value to sort by. It may alias the arena or the buffer. The zero Ref,
+// which has no value, stands for a row that was removed while the rows were sorted.
 func (l *level) value(ref store.Ref, buffer *[]byte) api.Value {
 	if ref == 0 {
 		return api.Value{}

@@ -11,7 +11,7 @@ type owned struct {
 	list []string // the keys of by
 }
 
-// matches reports whether a version has one of the owners.
+// matches reports whether a version has one of the selected owners.
 func (o *owned) matches(arena *store.Arena, ref store.Ref) bool {
 	return o.by == nil || o.by[arena.OwnerOf(ref)]
 }
@@ -25,9 +25,9 @@ func (o *owned) set(owner string, selected bool) {
 }
 
 // SetOwners replaces the owners of a view that selects by owner. It takes ownership of
-// the list, which must not contain duplicates. children returns the current objects of an
-// owner in the collection. SetOwners takes time proportional to the number of owners, and
-// to the number of children of added and removed owners.
+// the list, which must not contain duplicates. The function children returns the current
+// objects of an owner in the collection. SetOwners takes time proportional to the number
+// of owners, and to the number of children of added and removed owners.
 func (v *View) SetOwners(owners []string, children func(owner string) []store.ID) {
 	if v.build != nil {
 		v.match.owned.list, v.match.owned.by = owners, make(map[string]bool, len(owners))

@@ -175,7 +175,8 @@ func sortByDigit(keys []sortKey, to, from []store.ID, shift int) {
 	}
 }
 
-// sortByInsertion sorts rows by their sort keys. It is stable and suits few rows.
+// sortByInsertion sorts rows by their sort keys. The sort is stable, and fast for a few
+// rows.
 func sortByInsertion(keys []sortKey, ids []store.ID) {
 	for i := range ids {
 		for j := i; j > 0 && keys[ids[j]] < keys[ids[j-1]]; j-- {

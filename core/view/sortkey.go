@@ -56,9 +56,9 @@ func textKey(s string) sortKey {
 	return key | sortKey(min(len(s), longText))
 }
 
-// floatKey returns the top bits of a float, transformed so that they sort like
-// floats. It inverts all bits of negative numbers, and the sign bit of the
-// others. Both zeros are equal, and every NaN sorts first.
+// floatKey returns the top bits of a float, transformed so that they sort like floats. It
+// inverts all bits of negative numbers, and the sign bit of other numbers. Both zeros are
+// equal, and every NaN sorts first.
 func floatKey(f float64) sortKey {
 	if f != f {
 		return 0

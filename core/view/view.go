@@ -100,7 +100,7 @@ func (v *View) scopeOf(q *wire.OpenView) string {
 	return "view" + end + lite.Join(q.Namespaces, ",") + end + lite.Clone(q.LabelSelector+end+q.FieldSelector+end+q.Where+end+q.Sort)
 }
 
-// findNeeds sets needsCells and labels to what the parts of the query read.
+// findNeeds sets needsCells and labels according to the operands of the query.
 func (v *View) findNeeds(facets []query.Facet) {
 	need := func(o *query.Operand) {
 		v.needsCells, v.labels = v.needsCells || o.NeedsCells(), v.labels || o.NeedsLabels()
