@@ -65,8 +65,7 @@ type Version struct {
 	// body. The base itself must not have a base.
 	Base     Ref
 	Envelope wire.Envelope
-	// Body is the body, if the caller has it in a separate slice. Put appends it to the
-	// envelope.
+	// Body contains the body if Envelope does not. Put appends the body to the envelope.
 	Body []byte
 	// Member locates the envelope's body in the open block. It is zero if the body is
 	// stored by itself.
@@ -235,12 +234,12 @@ func (a *Arena) Versions() int { return int(a.next) - 1 - len(a.free) }
 // Deltas returns the number of stored versions that have a base.
 func (a *Arena) Deltas() int { return a.deltas }
 
-// UsedBytes returns the memory that all stored versions and label sets take.
+// UsedBytes returns the memory in bytes that all stored versions and label sets take.
 func (a *Arena) UsedBytes() int {
 	return a.slab.used + a.blocks.bytes + a.Labels.used + a.Versions()*recordSize
 }
 
-// ReservedBytes returns the memory that the arena has allocated for versions. It
+// ReservedBytes returns the memory that the arena has allocated for versions. This number
 // shrinks when chunks and blocks become unused.
 func (a *Arena) ReservedBytes() int {
 	return a.slab.reserved() + a.blocks.bytes + len(a.pages)*pageSize*recordSize

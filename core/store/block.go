@@ -55,7 +55,7 @@ type block struct {
 // openBlock is a block between OpenBlock and CloseBlock.
 type openBlock struct {
 	number uint32
-	owned  bool  // the arena may retain its data without a copy
+	owned  bool  // the arena may retain the data of the block without a copy
 	refs   []Ref // versions that refer to it
 }
 
@@ -215,10 +215,10 @@ func (a *Arena) leave(ref Ref) {
 	}
 }
 
-// Body returns the body of a version. It is valid until the next call that reads a body
-// or releases the version. If the block of the body is corrupt, Body calls OnCorrupt and
-// returns the zero Body. The bodies of a block are not decompressed before one of them is
-// read.
+// Body returns the body of a version. The result is valid until the next call that reads
+// a body or releases the version. If the block of the body is corrupt, Body calls
+// OnCorrupt and returns the zero Body. The bodies of a block are not decompressed before
+// one of them is read.
 func (a *Arena) Body(ref Ref) api.Body {
 	member, _ := a.memberOf(ref)
 	if member.Block == 0 {
@@ -265,7 +265,8 @@ func (a *Arena) BodySize(ref Ref) int {
 }
 
 // Complete returns the envelope of a version with its body. If the body is in a block,
-// the envelope is appended to buffer. Otherwise it aliases the arena, like Envelope.
+// the envelope is appended to buffer. Otherwise the result aliases the arena, like that
+// of Envelope.
 func (a *Arena) Complete(ref Ref, buffer *[]byte) wire.Envelope {
 	if !a.record(ref).inBlock {
 		return a.Envelope(ref)
@@ -275,7 +276,7 @@ func (a *Arena) Complete(ref Ref, buffer *[]byte) wire.Envelope {
 	return (*buffer)[at:len(*buffer):len(*buffer)]
 }
 
-// Equals reports whether a version has the given envelope, with its body.
+// Equals reports whether a version has the given envelope, including the body.
 func (a *Arena) Equals(ref Ref, e wire.Envelope) bool {
 	stored := a.Envelope(ref)
 	member, n := a.memberOf(ref)
@@ -339,8 +340,8 @@ func (a *Arena) TakeOut(ref Ref) {
 	}
 }
 
-// Repack takes bodies out of their blocks: those that BaseBody has read, and those of
-// blocks that take more memory than their bodies would. It decompresses at most one
+// Repack takes bodies out of their blocks: those that BaseBody has recorded, and those in
+// blocks that take more memory than separate bodies would. It decompresses at most one
 // block. It invalidates slices obtained from any version.
 func (a *Arena) Repack() {
 	x := &a.blocks

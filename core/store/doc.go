@@ -13,19 +13,19 @@
 // objects have bodies of their own. When versions use only few bodies of a block,
 // [Arena.Repack] takes these bodies out of the block.
 //
-// A [Store] is a current state: at most one version per key, found by hash or in
-// key order. Each key has an [ID] that updates do not change. An update therefore
-// touches neither the order nor the hash index. Other packages use the ID as a
+// A [Store] is the current state of a collection: at most one version per key, found by
+// hash or in key order. Each key has an [ID] that updates do not change. An update
+// therefore touches neither the order nor the hash index. Other packages use the ID as a
 // slice index for data per object, such as the sort keys of a view. [Store.Prefetch]
-// prefetches the memory that a batch of updates reads. Several stores can share an
-// arena: a relist stages the next state beside the current one and adds only the versions
-// that differ.
+// prefetches the memory that a batch of updates reads. Several stores can share an arena:
+// a relist stages the next state beside the current one and adds only the versions that
+// differ.
 //
 // A [Segment] is a range of keys whose objects a restore has not yet loaded into the
-// store. Reads load it on demand, so callers of the store do not observe it.
+// store. Reads load the segment on demand, so callers of the store do not observe it.
 //
 // An [Ordered] is a sequence of objects in any total order, with positions. A store uses
-// it for key order, a view for its rows.
+// an Ordered for key order, and a view uses one for its rows.
 //
 // The types of this package are not safe for concurrent use.
 package store

@@ -44,8 +44,8 @@ func TestIndexAgainstMap(t *testing.T) {
 	assert.Len(t, model, count)
 }
 
-// Removing any key of a probe chain leaves the other keys findable. The keys of
-// the chain all hash to one slot of a small table.
+// After the removal of any key of a probe chain, lookups still find the other keys. The
+// keys of the chain all hash to one slot of a small table.
 func TestIndexRemovesFromChains(t *testing.T) {
 	var chain []api.Key
 	for i := 0; len(chain) < 6; i++ {

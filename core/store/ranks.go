@@ -17,8 +17,8 @@ const (
 	firstRank = 1 << 62
 )
 
-// put assigns a number to id between the numbers of its neighbors. A neighbor of zero means
-// that there is none. put returns false if the gap is exhausted.
+// put assigns a number to id between the numbers of its neighbors. A zero neighbor means
+// that there is no object on that side. put returns false if the gap is exhausted.
 func (p *ranks) put(id, left, right ID) bool {
 	for len(*p) <= int(id) {
 		*p = append(*p, 0)

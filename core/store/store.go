@@ -11,8 +11,8 @@ import (
 // afterwards. Zero means no object.
 type ID uint32
 
-// Store is the current state of a collection: at most one version per key. It
-// holds one reference to each of its versions.
+// Store is the current state of a collection: at most one version per key. The store
+// holds one reference to each version.
 type Store struct {
 	arena    *Arena
 	versions []Ref // by ID
@@ -39,7 +39,7 @@ func (s *Store) Len() int {
 	return n
 }
 
-// Find returns the ID of a key, or zero.
+// Find returns the ID of a key, or zero if the key is not in the store.
 func (s *Store) Find(key api.Key) ID {
 	s.loadFor(key)
 	if s.order.Len() == 0 {
@@ -71,8 +71,8 @@ func (s *Store) Last() Ref {
 	return s.versions[s.order.last()]
 }
 
-// Behind reports whether the key sorts after every key in the store, and so is
-// not present. It is always false while a segment is unloaded.
+// Behind reports whether the key sorts after every key in the store, and so is not
+// present. The result is always false while a segment is unloaded.
 func (s *Store) Behind(key api.Key) bool {
 	return s.segments.count == 0 && (s.order.Len() == 0 || s.key(s.order.last()) < key)
 }
