@@ -103,8 +103,8 @@ func (s *source) sameBody(of bodyKey, stamped api.ResourceVersion, data []byte) 
 	return string(want) == string(data)
 }
 
-// collectionError checks that the engine reports only objects that the source
-// cannot serve either.
+// collectionError checks that the engine could decode all objects. Only the source may
+// report unreadable objects.
 func (r *reader) collectionError(f *wire.CollectionError) {
 	if strings.Contains(f.Status.Message, "cannot be decoded: ") {
 		r.world.fail(ErrBody, "reader %d: %v", r.id, f.Status)

@@ -120,7 +120,8 @@ func (t *tap) granted(f *wire.Subscribe) {
 	t.disclosed.entitled[f.Subscription] = g
 }
 
-// disclose checks that a frame of a session contains only data that its reader may have.
+// disclose checks that a frame of a session contains only data that its reader may
+// receive.
 func (t *tap) disclose(frame wire.Frame, payload []byte) {
 	d := &t.disclosed
 	if f, ok := frame.(*wire.Dictionary); ok {
@@ -244,8 +245,8 @@ func (t *tap) unpackBody(g *entitlement, packed api.Body) {
 	t.hold(g, packed, plain)
 }
 
-// hold fails if the bytes of a frame, or of a part of one, contain a sentinel that the
-// entitlement does not allow.
+// hold fails the run if the bytes of a frame, or of a part of one, contain a sentinel
+// that the entitlement does not allow.
 func (t *tap) hold(g *entitlement, part any, data []byte) {
 	w := t.link.driver.world
 	_, objectError := part.(*wire.ObjectError)

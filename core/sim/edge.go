@@ -128,8 +128,9 @@ func (o *edgeObject) handleOutput(frame wire.Frame) {
 	}
 }
 
-// move performs one possible step. A message for an evicted object wakes it. The
-// message itself is lost, because the object starts a new session upstream.
+// move performs the possible steps of the object, and reports whether there were any. A
+// message for an evicted object wakes it. The message itself is lost, because the object
+// starts a new session upstream.
 func (o *edgeObject) move() bool {
 	if o.engine == nil {
 		moved := o.link.pull()

@@ -95,7 +95,7 @@ func clock(d *driver, r *lite.Rand) {
 	}
 }
 
-// busy suspends a program.
+// busy suspends the program of a reader for a random time.
 func busy(rd *reader, r *lite.Rand) { rd.busyUntil = rd.world.now + 100 + r.Int63n(20_000) }
 
 func reopen(rd *reader, r *lite.Rand) { rd.reload(r.Int63n(3) > 0) }

@@ -122,9 +122,9 @@ func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
 	a.over = true // the next watch delivers the events after this state
 }
 
-// reached is called when everything up to a version has arrived; zero means no
-// change. This is progress only if the reader has reached the newest version that
-// a server reported. The responding server itself may lag.
+// reached is called when everything up to a version has arrived; zero means no change.
+// The call counts as progress only if the reader has reached the newest version that a
+// server reported. The responding server itself may lag.
 func (f *fetches) reached(a *answer, rv api.ResourceVersion) {
 	e := a.scope.epoch
 	e.rv = max(e.rv, rv)
@@ -166,8 +166,8 @@ func (f *fetches) move() bool {
 
 func (f *fetches) deliver(a *answer) bool {
 	d, now := f.driver, f.driver.world.now
-	// An engine ignores data that arrives after its timeout. Its clock may have jumped
-	// meanwhile.
+	// An engine ignores data that arrives after its timeout. The clock of the engine may
+	// have jumped meanwhile.
 	d.tick()
 	if d.drain(); !f.find(a) {
 		return true
@@ -252,9 +252,9 @@ func (f *fetches) take(a *answer, n int) {
 	f.give(a, a.follows() && a.over, &wire.StreamData{Stream: a.stream, Data: piece})
 }
 
-// give passes a piece of a response to the engine. Requests that the engine makes
-// then may belong to that response, so they are processed immediately and
-// separately from earlier output.
+// give passes a piece of a response to the engine. Requests that the engine makes in this
+// step may belong to that response, so they are processed immediately and separately from
+// earlier output.
 func (f *fetches) give(a *answer, asks bool, piece frame) {
 	d := f.driver
 	if asks {

@@ -112,7 +112,7 @@ func (s *source) List(q *kubeserver.Request, rv api.ResourceVersion) (objects []
 	return objects, true
 }
 
-// object returns the JSON of the version rv, with stamped as its resource version.
+// object returns the JSON of the version rv, with "stamped" as its resource version.
 func (s *source) object(kind int, key api.Key, rv, stamped api.ResourceVersion) string {
 	plain := s.bodies[bodyKey{kind, key, rv}]
 	managed := strings.Replace(plain, `"metadata":{`, `"metadata":{"managedFields":[{"manager":"sim"}],`, 1)
@@ -140,8 +140,8 @@ func (s *source) Changes(q *kubeserver.Request, after, upTo api.ResourceVersion)
 	return events
 }
 
-// event returns the event of a change for a watch with selectors. It is empty if the
-// change does not match the watch.
+// event returns the event of a change for a watch with selectors. The event is empty if
+// the change does not match the watch.
 func (s *source) event(c *change, rv api.ResourceVersion, filter check.Filter) kubeserver.Event {
 	log := s.logs[c.kind]
 	before, now := log.Before(c.key, rv), log.At(c.key, rv)

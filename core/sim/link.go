@@ -104,7 +104,7 @@ func (l *link) send(queue *[]message, data []byte) {
 	*queue = append(*queue, message{due: due, data: data})
 }
 
-// pull sends the session's output while there is room.
+// pull sends the session's output while there is room, and reports whether it sent any.
 func (l *link) pull() bool {
 	moved := false
 	if l.wake != 0 && l.driver.world.now >= l.wake {
@@ -188,7 +188,7 @@ func (l *link) take(queue *[]message) message {
 	return m
 }
 
-// deliver delivers one message that has arrived.
+// deliver delivers one message that has arrived, and reports whether there was one.
 func (l *link) deliver() bool {
 	if l.due(l.up) {
 		m := l.take(&l.up)

@@ -18,7 +18,7 @@ func readInspected(f *wire.InspectReply) inspected {
 	return all
 }
 
-// of returns the named number of a collection.
+// of returns the value with the given name for a collection.
 func (i inspected) of(collection uint32, name string) int64 {
 	return i[fmt.Sprintf("collection.%d.%s", collection, name)]
 }

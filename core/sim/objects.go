@@ -107,8 +107,8 @@ func (r *reader) objectReply(f *wire.ObjectReply) {
 	})
 }
 
-// refusedRequest handles an error. An object that does not exist is watched like
-// any other.
+// refusedRequest handles the error response to a request. An object that does not exist
+// is watched like any other.
 func (r *reader) refusedRequest(f *wire.ErrorReply) {
 	q := r.take(f.Request)
 	if q != nil && q.object != nil && f.Status.Code == api.CodeNotFound {

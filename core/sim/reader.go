@@ -103,7 +103,7 @@ func (r *reader) inspect() {
 	r.step(&wire.Inspect{Request: r.id32()})
 	r.drain()
 	r.checkMemory(r.inspected, r.distinct())
-	// The engine would subtract a watch that ended twice from the count twice (W7).
+	// If a watch ended twice, the engine would subtract it from the count twice (W7).
 	if active, open := r.inspected["activeWatches"], r.inspected["watches"]; active < 0 || active > open {
 		r.world.fail(ErrLeak, "reader %d: %d watches are active, and %d are open", r.id, active, open)
 	}

@@ -69,8 +69,8 @@ func (r *reader) taking(id uint32) *taking {
 	return nil
 }
 
-// snapshotFailed reports whether an error is the response to a snapshot. If it is, the
-// snapshot ends.
+// snapshotFailed reports whether an error is the response to a snapshot. If so, it ends
+// that snapshot.
 func (r *reader) snapshotFailed(f *wire.ErrorReply) bool {
 	t := r.taking(f.Request)
 	if t == nil {

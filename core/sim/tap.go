@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// tap reads the traffic of a link. It records for each scope which versions have
+// tap reads the traffic of a link. For each scope, it records which versions have
 // arrived, and in which steps.
 type tap struct {
 	link   *link
@@ -283,8 +283,8 @@ func (t *tap) progress(f *wire.Progress) {
 	}
 }
 
-// progressed records progress. Changes alone are not progress, because they may be
-// old.
+// progressed records that a subscription has progress up to the version rv. Changes alone
+// are not progress, because they may be old.
 func (t *tap) progressed(sub *subscription, rv api.ResourceVersion) {
 	if t.reached(sub, rv); sub.scope.ready {
 		sub.scope.progressAt = t.link.driver.world.now

@@ -215,7 +215,7 @@ func (v *view) order(a, b check.Item) int {
 	return cmp.Compare(a.Key, b.Key)
 }
 
-// with adds a row to the count.
+// with returns the count with a row added.
 func (c count) with(o *check.Object, aggregates []string) count {
 	c.rows++
 	for _, name := range aggregates {

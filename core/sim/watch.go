@@ -164,7 +164,7 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 
 // checkPrevious checks that an update carries the version that the watch delivered before
 // it, if the program requested previous versions. A watch from a past version has not
-// delivered the first previous version of an object itself.
+// itself delivered the first previous version of an object.
 func (r *reader) checkPrevious(w *watch, e check.Event, previous *wire.Item) {
 	if asked := w.open.Previous && e.Type == api.Modified; asked != (previous != nil) {
 		r.world.fail(ErrPrevious, "%s: %s of %s at %d: previous %v", w.Name, e.Type, e.Key, e.ResourceVersion, previous)
@@ -259,9 +259,9 @@ func (r *reader) checkEnd(w *watch) {
 // leastHistory is the minimum number of events in the history of a reader.
 const leastHistory = 4
 
-// couldBeOvertaken reports whether there were enough changes of the kind, or two
-// relists, since the last delivered event. Undelivered changes of the same
-// revision count.
+// couldBeOvertaken reports whether enough changes of the kind, or two relists, followed
+// the last delivered event. Undelivered changes in the revision of that event count as
+// well.
 func (r *reader) couldBeOvertaken(w *watch) bool {
 	relists := 0
 	for _, relist := range w.epoch.relists {

@@ -9,10 +9,10 @@
 //	Bookmarkable  a bookmark covers all events before it, and none after it
 //	Resumable     a watch from a version starts with the change after it
 //	Reliable      no change is missing
-//	PrevState     each event leads from the watcher's state to a true state
+//	PrevState     each event leads from the state of the watcher to a state of the source
 //	Fold          at a bookmark, the events add up to the exact list
-//	Selected      a watch with a selector is the filtered full watch
-//	Suffix        watches from different versions converge
+//	Selected      a watch with a selector receives the filtered events of the full watch
+//	Suffix        watches from different versions receive the same later events
 //
 // The validators are independent of the engine. They have a separate parser for
 // selectors, and compute the expected events from the [Log] alone.

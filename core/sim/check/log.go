@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Object is one version of an object, with the data that requests read.
+// Object is one version of an object, with the data that requests can refer to.
 type Object struct {
 	UID, Owner      string
 	ResourceVersion api.ResourceVersion
@@ -87,7 +87,7 @@ func (l *Log) TaintedChanges(from, to api.ResourceVersion) (n int) {
 func (l *Log) ChangesAfter(rv api.ResourceVersion) int { return len(l.changes) - l.after(rv) }
 
 // EverMatched reports whether any version of an object matched. A faulty version never
-// does, because its labels and fields are not known.
+// matches, because its labels and fields are not known.
 func (l *Log) EverMatched(key api.Key, match func(api.Key, *Object) bool) bool {
 	return slices.ContainsFunc(l.byKey[key], func(i int) bool {
 		o := l.changes[i].Object

@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Start is where a watch begins.
+// Start determines where a watch begins: with a state, after a version, or now.
 type Start uint8
 
 const (
@@ -24,7 +24,8 @@ const (
 // Request contains the options of a watch, and the reasons for which its deliveries may
 // be delayed or merged.
 type Request struct {
-	// Scope selects the objects of the collection, and Filter those of the watch.
+	// Scope selects the objects of the collection, and Filter selects the objects of the
+	// watch.
 	Scope, Filter   Filter
 	Start           Start
 	ResourceVersion api.ResourceVersion // for FromVersion
@@ -65,7 +66,7 @@ func (e Event) String() string {
 // changed from version From to version To in one step.
 type Relist struct{ From, To api.ResourceVersion }
 
-// Watch is one watch from its opening to its end.
+// Watch is the record of one watch, from its opening to its end.
 type Watch struct {
 	Name string
 	Request
