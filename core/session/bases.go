@@ -12,11 +12,11 @@ import (
 //
 //   - A reader that receives a Modified event has the previous version. It received that
 //     version as well (rules W26 to W32), or resumed from it.
-//   - The reader and this cacher have the same base for that version if this
-//     subscription, or an earlier one with the same DeltaEpoch, sent the version. This is
-//     true for versions above deltaEpochSince, and for all versions after a snapshot. If
-//     the reader resumes with a different DeltaEpoch (from another connector, or from
-//     before a relist), the bases of its older versions are unknown or missing.
+//   - The reader and this cacher have the same base for that version if a subscription
+//     with the current DeltaEpoch sent the version. This is true for versions above
+//     deltaEpochSince, and for all versions after a snapshot. If the reader resumes with
+//     another DeltaEpoch (from another connector, or from before a relist), its older
+//     versions have unknown or missing bases.
 //   - The reader may have a newer version from another connector if this connector could
 //     not read the object for a while. The next change of that object is sent complete.
 //   - While a snapshot is sent, all changes are sent complete. The reader may have

@@ -279,8 +279,8 @@ func (h *hostile) resume() {
 	}
 }
 
-// For any messages in any order, the session does not panic, exceeds no limit, sends no
-// data without credit, and releases every collection that it used.
+// For any sequence of messages, the session does not panic, exceeds no limit, sends no
+// data without credit, and releases every used collection.
 func FuzzSession(f *testing.F) {
 	f.Add([]byte("\x01\x01\x01\x00\x00\x00\x00\x00\x00\x00\xff\x10\x02\x0a\xff\x06\x0a\xff\x06\x06\x0a\x20"))
 	f.Add([]byte("\x01\x01\x01\x00\x01\x00\x00\x00\x01\xff\x05\x01\x02\x01\x0a\x01\x06\x0a\x01\x09\x06\x0a\xff\x08\xff\x0a\xff"))
@@ -293,8 +293,8 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// For any bytes, Resume rejects them or restores a session that enforces its limits,
-// starts with the encoded credit, and releases every collection that it used.
+// Resume either rejects its input or restores a session that enforces its limits, starts
+// with the encoded credit, and releases every used collection.
 func FuzzResume(f *testing.F) {
 	const actions = "\x06\x06\x06\x0a\xff\x09\x06\x06\x0a\xff\x04\x01\x01\xff\x02\x08\xff\x07\x01\x0a\xff"
 	for _, saved := range [][]frame{

@@ -144,8 +144,8 @@ func TestEveryLabelSetIsDefinedBeforeItIsUsed(t *testing.T) {
 	require.Positive(t, again, "some were defined again")
 }
 
-// Readers without selectors receive the bytes that were encoded for the first such
-// reader, even if the session must first define a label set in these bytes.
+// Readers without selectors receive the bytes encoded for the first such reader, even if
+// their session must first define a label set.
 func TestSharedEncodingIsUsedByReadersThatLackALabelSet(t *testing.T) {
 	c := newLabelled(40, 1)
 	sessions := c.sessions(t, 2, session.Config{LabelSets: 1}, wire.Subscribe{})

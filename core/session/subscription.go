@@ -197,9 +197,8 @@ func (s *subscription) usesOtherDictionary(ref store.Ref) bool {
 }
 
 // checkPosition returns a status that ends the subscription if the source has changed, or
-// if an eviction or a relist removed the next event from the window (rule H8). A reader
-// without credit learns about eviction only when it grants more. Eviction wakes no
-// reader.
+// if the window no longer contains the next event (rule H8). A reader without credit
+// learns about eviction only when it grants more. Eviction wakes no reader.
 func (s *subscription) checkPosition() *api.Status {
 	window := s.cacher.Window()
 	if s.clusterID != s.cacher.Upstream().ClusterID() {

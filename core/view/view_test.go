@@ -186,9 +186,8 @@ func randomPod(r *rand.Rand, rv int) api.Object {
 	return o
 }
 
-// A client that applies patches has the rows of the filtered and sorted collection, for
-// any queries, moves, relists and changes of the query, regardless of when it takes a
-// patch.
+// A client that applies patches at any times has the rows of the filtered and sorted
+// collection. Queries, moves, relists and changes of the query are random.
 func TestView_agrees_with_filter_and_sort(t *testing.T) {
 	type query struct {
 		wire.OpenView

@@ -3,9 +3,9 @@ package check
 import "github.com/watchglass/watchglass/core/api"
 
 // Bookmarkable checks that bookmarks never decrease, and that none is below an earlier
-// event or the start version of the watch. It also checks that the version of every event
-// after a bookmark is greater than that of the bookmark, and that the end of the initial
-// events is marked at most once.
+// event or the start version of the watch. It also checks that every event after a
+// bookmark has a greater version than the bookmark. The end of the initial events may be
+// marked only once.
 func Bookmarkable(l *Log, w *Watch) error {
 	initial, live := w.split()
 	var mark, last Event
