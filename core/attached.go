@@ -18,7 +18,7 @@ const (
 	readerMessageBytes    = 64 << 10
 	defaultProgressMillis = 10_000
 	// comeAgainMillis is how long a collection is retained for a reader that was
-	// asked to retry. It exceeds the backoff of any reader.
+	// asked to retry. It exceeds the longest backoff of a reader.
 	comeAgainMillis = 90_000
 )
 
@@ -102,8 +102,8 @@ func (e *Engine) readerMessage(f *wire.ReaderMessage) {
 	}
 }
 
-// closeReader sends the last message of a reader that violated the protocol, and detaches
-// the reader.
+// closeReader sends the session's last message to a reader that violated the protocol,
+// reports the violation to the program, and detaches the reader.
 func (e *Engine) closeReader(r *attached, err error) {
 	if last := r.session.Next(readerMessageBytes, e.now); last != nil {
 		e.out = (&wire.SendReader{Reader: r.id, Data: last}).Append(e.out)
@@ -139,8 +139,8 @@ func (r *attached) grant(bytes uint64) {
 
 // Collection implements session.Backend. It returns an open collection that contains all
 // requested objects. If there is none, it opens a collection of the whole resource or
-// namespace. It asks the reader to retry until the schema is known and all bodies have
-// arrived.
+// namespace. Until the schema is known and all bodies have arrived, it returns a status
+// that asks the reader to retry.
 func (r *attached) Collection(asked *session.Request) (*session.Collection, *api.Status) {
 	f := asked.Frame
 	if !r.mayRead(f) {
@@ -185,8 +185,8 @@ func (r *attached) mayRead(f *wire.Subscribe) bool {
 	})
 }
 
-// serves returns a shared collection that has all objects of a subscription, or
-// nil.
+// serves returns a shared collection that contains all objects of the requested
+// subscription, or nil if there is none.
 func (e *Engine) serves(asked *session.Request) *sharedCollection {
 	f := asked.Frame
 	for _, b := range e.sharedCollections {
@@ -199,8 +199,8 @@ func (e *Engine) serves(asked *session.Request) *sharedCollection {
 	return nil
 }
 
-// Release implements session.Backend. The engine releases shared collections in
-// reconcile, after the session has returned.
+// Release implements session.Backend. It does nothing: reconcile releases shared
+// collections after the session has returned.
 func (r *attached) Release(api.Resource) {}
 
 // Wake implements session.Backend.
@@ -218,8 +218,8 @@ func (r *attached) reconcile() {
 	})
 }
 
-// expireReaders ends the subscriptions that are served from a cacher that will no longer
-// be updated.
+// expireReaders ends the subscriptions that the cacher serves, with the given status.
+// The engine calls it when it stops updating the cacher.
 func (e *Engine) expireReaders(c *cacher.Cacher, status *api.Status) {
 	for _, r := range e.readers {
 		r.session.End(status, func(_ uint32, served *cacher.Cacher) bool { return served == c })

@@ -17,9 +17,9 @@ type leaf struct {
 	trunk *rig
 	id    uint32
 	room  int // the initial credit
-	taken int // number of messages that were taken from the upper engine
-	// changed returns the message that arrives instead of a message from the upper engine.
-	// If it is nil, messages arrive unchanged.
+	taken int // number of messages received from the upper engine
+	// changed returns the message that arrives in place of a message from the upper
+	// engine. If changed is nil, messages arrive unchanged.
 	changed func(message []byte) []byte
 }
 
@@ -99,8 +99,8 @@ func (l *leaf) silence(millis int64) {
 	l.later(millis)
 }
 
-// later advances the time, and moves messages between the two engines. rig.later does not
-// move messages.
+// later advances the time, and then moves messages between the two engines, which
+// rig.later does not do.
 func (l *leaf) later(millis int64) {
 	l.now += millis
 	l.engine.Tick(l.now)
@@ -121,8 +121,8 @@ func (r *rig) live() *leaf {
 	return l
 }
 
-// bothLive first opens the collection in the upper engine, so that the collection of a
-// leaf becomes live immediately.
+// bothLive returns a leaf with a live collection. It first opens the collection in the
+// upper engine, so that the leaf need not retry.
 func (r *rig) bothLive() *leaf {
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	l := r.leaf(7, 1<<20)
@@ -146,8 +146,8 @@ func (l *leaf) listed(collection uint32) []string {
 	return texts
 }
 
-// An attached reader reaches the engine's state with any amount of credit. The
-// engine opens the requested collections upstream (G3).
+// An attached reader receives the complete state of the engine with any amount of
+// initial credit. The engine opens the requested collections upstream (G3).
 func TestG3_ReadersOfAnEngine(t *testing.T) {
 	for _, room := range []int{1, 500, 1 << 20} {
 		random := rand.New(rand.NewSource(int64(room)))
@@ -174,7 +174,8 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 		require.Less(t, len(l.listed(2)), len(l.listed(1)))
 		require.Equal(t, api.StateLive, l.state().State)
 
-		// One subscription serves both collections, and ends with the reader.
+		// One upstream subscription serves both collections of the reader, and ends
+		// after the reader is detached.
 		require.EqualValues(t, 1, r.inspect("subscriptions"))
 		require.EqualValues(t, 1, r.inspect("readers"))
 		r.step(&wire.DetachReader{Reader: 7})
@@ -183,7 +184,7 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 	}
 }
 
-// objects returns the connector's resource versions by key.
+// objects returns the resource version of each object of the connector, by key.
 func (b backend) objects() map[string]uint64 {
 	all := map[string]uint64{}
 	b.pods.State().Ascend("", func(ref store.Ref) bool {
@@ -219,8 +220,8 @@ func TestReadersOfAnEngine_withoutConnector(t *testing.T) {
 	require.EqualValues(t, 10, l.state().Objects)
 }
 
-// If a read waits at a reader of an engine, the engine requests progress upstream.
-// Otherwise the version would not arrive in time.
+// If a read of an attached reader waits for a version, the engine requests progress
+// from its connector. Otherwise the version would not arrive in time.
 func TestC35_WaitRequestsProgressUpstream(t *testing.T) {
 	r := newRig(t)
 	r.load(3)
@@ -238,8 +239,8 @@ func TestC35_WaitRequestsProgressUpstream(t *testing.T) {
 	require.Len(t, l.seen[wire.TypeListReply], 1)
 }
 
-// reattach moves a reader of an engine to another session, as after an eviction of the
-// engine.
+// reattach detaches a reader and attaches it again with its saved session, as after an
+// eviction of the engine. It calls between while the reader is detached.
 func (l *leaf) reattach(between func()) {
 	l.trunk.seen[wire.TypeSavedReader] = nil
 	l.trunk.step(&wire.SaveReader{Reader: l.id})
@@ -288,8 +289,9 @@ func TestG3_PersistedReaders(t *testing.T) {
 	}
 }
 
-// A slow reader reads the rest of its data while its Durable Object restarts. The reader
-// then no longer counts as slow, even without an open subscription.
+// A slow reader reads the rest of its data while its Durable Object restarts. After the
+// restart, the reader is no longer reported as stalled, even if it has no open
+// subscription.
 func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	r := newRig(t)
 	saved := (&wire.Hello{Version: wire.Version}).Append(nil)
@@ -335,8 +337,8 @@ func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 	require.Equal(t, asked+2, r.subscriptions, "both collections share one subscription")
 }
 
-// A Durable Object and its readers have collections of a resource that is installed later.
-// All of them become live (rule B11).
+// A Durable Object and its readers open collections of a resource that is not installed
+// yet. All of these collections become live once the resource is installed (rule B11).
 func TestReadersOfAnAbsentResourceReceiveItOnceItIsInstalled(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// messageOf returns a message with the given number of blocks. Each block has one object.
-// The body function returns its body, given the index of the block.
+// messageOf returns a message with the given number of blocks. Each block contains one
+// object. The function body returns the body of that object for the index of its block.
 func messageOf(subscription uint32, blocks int, body func(int) []byte) (message []byte) {
 	// Package deflate of coretest uses fixed codes, which cannot compress by a factor of
 	// 1000.
@@ -45,7 +45,8 @@ func messageOf(subscription uint32, blocks int, body func(int) []byte) (message 
 }
 
 // receiveBlocks sends a list of blocks to an engine with ten objects and a limit of 10
-// MiB. It returns the memory that was allocated meanwhile.
+// MiB. It returns the rig of the engine, and the number of bytes that were allocated
+// meanwhile.
 func receiveBlocks(t *testing.T, blocks int, body func(int) []byte) (r *rig, allocated uint64) {
 	r = newRig(t)
 	r.engine.cfg.MaxBytes = 10 << 20
@@ -66,8 +67,8 @@ func receiveBlocks(t *testing.T, blocks int, body func(int) []byte) (r *rig, all
 	return r, after.TotalAlloc - before.TotalAlloc
 }
 
-// The engine enforces its memory limit before a message ends (rule B7). Bodies that do
-// not compress are stored individually.
+// The engine enforces its memory limit within a message, before it has applied all
+// blocks (rule B7). Bodies that do not compress are stored individually.
 func TestMemoryLimitHoldsWithinAMessageOfBlocks(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	r, allocated := receiveBlocks(t, 200, func(int) []byte {
@@ -91,7 +92,7 @@ func TestBlocksThatExpandAThousandfoldTakeLittleMemory(t *testing.T) {
 	require.Less(t, r.engine.usedBytes(), uint64(1<<20))
 }
 
-// must panics on an error. Writing to a buffer never fails.
+// must panics if err is not nil. Writes to a buffer never fail.
 func must(err error) {
 	if err != nil {
 		panic(err)

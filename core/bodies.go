@@ -7,8 +7,9 @@ import (
 )
 
 // A collection that was opened with RowsFirst serves views as soon as its rows have
-// arrived. A read of a single object requests its body if it has not arrived. Watches,
-// lists with bodies and snapshots wait until all bodies have arrived.
+// arrived. A read of a single object requests the body of that object if the body has
+// not arrived. Watches, lists with bodies and snapshots wait until all bodies have
+// arrived.
 
 // bodyMillis is how long a read waits for a body (rule B30).
 const bodyMillis = 10_000
@@ -50,9 +51,9 @@ func (e *Engine) answerBodyWaits() {
 	}
 }
 
-// lacksBody reports whether the body of a version has not arrived. It does not ask the
-// reflector, which determines the pending bodies only after the first reads of a new
-// state.
+// lacksBody reports whether the body of a stored version is still missing. It examines
+// the envelope, because the reflector determines the pending bodies only after the
+// first reads of a new state.
 func (b *sharedCollection) lacksBody(ref store.Ref) bool {
 	return ref != 0 && b.scope.RowsFirst && b.reflector.Bodies().Left() == nil &&
 		b.cacher.Arena().Envelope(ref).Body().Codec == api.NoBody

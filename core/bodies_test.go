@@ -28,7 +28,7 @@ type rowsRig struct {
 	stream  uint32
 	state   wire.CollectionState
 	asked   []wire.Subscribe
-	wanted  []string // keys of RequestBody
+	wanted  []string // keys of the sent RequestBody frames
 	replies map[uint32]string
 	errors  map[uint32]*api.Status
 	events  int
@@ -136,7 +136,7 @@ func (r *rowsRig) output(_ wire.Type, f wire.Frame) error {
 	return nil
 }
 
-// message returns the next message of the connector.
+// message returns the next message of the connector, and records its SnapshotBodies.
 func (r *rowsRig) message(limit int) []byte {
 	m := r.session.Next(limit, r.now)
 	_ = wire.FromConnector.Each(m, func(_ wire.Type, f wire.Frame) error {
@@ -333,7 +333,7 @@ func TestChangesBetweenRowAndBody(t *testing.T) {
 	r.pods.Delete("ns36/p", 51, r.now)
 	r.pods.Apply(rowPod("ns38/new", 52), r.now)
 	loaded := r.state.Bodies
-	r.deliver(r.message(1 << 16)) // out of order: the events before the late body
+	r.deliver(r.message(1 << 16)) // out of order: the events arrive before the late body
 	require.Greater(t, r.state.Bodies, loaded)
 	require.Contains(t, r.replies[1], "ns35/p@50")
 	require.Equal(t, api.CodeNotFound, r.errors[2].Code)
@@ -342,8 +342,8 @@ func TestChangesBetweenRowAndBody(t *testing.T) {
 	r.requireBodies()
 }
 
-// A reader that receives bodies of other versions starts over instead of storing them
-// (rule B29).
+// A reader that receives bodies whose versions differ from those of its rows starts
+// over, and does not store the bodies (rule B29).
 func TestBodiesOfOtherVersionsAreNotApplied(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
@@ -426,8 +426,8 @@ func TestBodiesAreOmittedForMemory(t *testing.T) {
 	require.True(t, r.asked[len(r.asked)-1].MetadataOnly)
 }
 
-// A connector without blocks sends a complete snapshot, even if it continues the
-// subscription of a connector with blocks.
+// A connector that does not send blocks sends a complete snapshot, even if the
+// subscription began at a connector that sends blocks.
 func TestConnectorWithoutBlocksSendsEverything(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()

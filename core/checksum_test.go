@@ -10,7 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// change changes the last byte before the Checksum of a message.
+// change returns a copy of a message in which the last byte before the Checksum frame
+// is different.
 func change(t *testing.T, message []byte) []byte {
 	t.Helper()
 	changed := bytes.Clone(message)
@@ -42,8 +43,8 @@ func TestChangedMessageIsRefused(t *testing.T) {
 	r.requireBodies()
 }
 
-// A Durable Object also sends checksums, so a changed event is refused. Without the checksum,
-// it could be read as another valid event (rule B32).
+// A Durable Object also sends checksums, so its readers refuse a changed event. Without the
+// checksum, they could read the changed event as another valid event (rule B32).
 func TestChangedMessageOfAnEdgeIsRefused(t *testing.T) {
 	r := newRig(t)
 	r.load(3)

@@ -16,7 +16,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// sharedCollection is the store and the subscription that collections with equal
+// sharedCollection is the store and the subscription that collections with the same
 // scope share.
 type sharedCollection struct {
 	scope     reflector.Scope
@@ -26,20 +26,20 @@ type sharedCollection struct {
 	views     *view.Set           // of the cacher that rows returns
 	served    *session.Collection // of the cacher; nil before the first session
 	users     int
-	idleSince int64 // when the last user left; later while a reader is asked to retry
+	idleSince int64 // when the last user left, or a later time while a reader is asked to retry
 	// pending contains the requests that wait for the schema. Each is called once, with
 	// nil or with the reason why the schema will not arrive.
 	pending []func(*api.Status)
-	// incomplete contains the requests that wait for all bodies. They are called like
-	// pending.
+	// incomplete contains the requests that wait for all bodies. Each is called once,
+	// with nil or with the reason why the bodies will not arrive.
 	incomplete []func(*api.Status)
 	restore    *restore     // nil unless persisted state is being restored
 	columns    []api.Column // columns that the program chose
 	joined     joined
 }
 
-// collection is the state of an OpenCollection. Several collections may share one
-// sharedCollection.
+// collection is a collection that the program opened with OpenCollection. Several
+// collections may share one sharedCollection.
 type collection struct {
 	id           uint32
 	shared       *sharedCollection
@@ -106,9 +106,9 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 	e.origin.need()
 }
 
-// acquire returns the shared collection of a scope. If there is none, it creates one and
-// returns fresh as true; the caller must then connect it. The first state of a new
-// collection is not older than minimum.
+// acquire returns the shared collection of a scope. If there is none, acquire creates
+// one and returns fresh as true; the caller must then connect the new collection. The
+// first state of a new collection is not older than minimum.
 func (e *Engine) acquire(scope reflector.Scope, columns []api.Column, minimum objcache.Version) (b *sharedCollection, fresh bool) {
 	for _, b := range e.sharedCollections {
 		if b.scope.SameObjects(scope) && !b.refusedForOthers() {
@@ -127,7 +127,8 @@ func (e *Engine) acquire(scope reflector.Scope, columns []api.Column, minimum ob
 	return b, true
 }
 
-// connect subscribes if there is a connection, unless a restore is in progress.
+// connect subscribes the collection if the origin is connected and no restore is in
+// progress.
 func (b *sharedCollection) connect(e *Engine) {
 	if e.origin.connected() && b.restore == nil {
 		b.reflector.Connected(e.origin.period())
@@ -162,10 +163,10 @@ func (b *sharedCollection) reopenViews(e *Engine) {
 	}
 }
 
-// resetCorrupt replaces collections with corrupt bodies, or with a persisted state that
-// cannot be loaded. If the state was restored, it notifies the program, which must not
-// restore that state again. A collection whose last list was corrupt lists again after a
-// delay.
+// resetCorrupt empties each collection that has corrupt bodies or a persisted state that
+// cannot be loaded. If that state was restored, resetCorrupt notifies the program, which
+// must not restore it again. A collection whose last list was corrupt lists again after
+// a delay.
 func (e *Engine) resetCorrupt() {
 	for _, b := range e.sharedCollections {
 		if corruption := b.cacher.Restored().Corrupt(); corruption != nil {
@@ -176,7 +177,7 @@ func (e *Engine) resetCorrupt() {
 					e.reject(wire.ObjectRestore, c.id, api.Expired(corruption.Message+": "+cause.Message))
 				}
 			}
-			// Deliveries that were derived from incomplete data are not sent.
+			// Discard deliveries that were derived from incomplete data.
 			for _, w := range e.watches.list() {
 				if w.collection.shared == b {
 					w.discard()
@@ -252,7 +253,8 @@ func (b *sharedCollection) whenDescribed(f func(*api.Status)) {
 	}
 }
 
-// described sends the schema and then starts the pending requests.
+// described sends the schema to the program, and then starts the requests that wait
+// for it.
 func (b *sharedCollection) described(e *Engine) {
 	for _, c := range e.collections {
 		if c.shared == b {
@@ -318,8 +320,9 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 	}
 }
 
-// dropIdle closes the shared collections that have had no users for lingerMillis. If none
-// are left, it closes the connection.
+// dropIdle closes the shared collections that have had no users for lingerMillis. It does
+// not wait for that time if the collection stopped at the memory limit. If no shared
+// collection is left, it closes the connection.
 func (e *Engine) dropIdle() {
 	if len(e.sharedCollections) == 0 {
 		return
@@ -340,8 +343,8 @@ func (e *Engine) dropRefused(scope reflector.Scope) {
 }
 
 // refusedForOthers reports whether the collection was refused and still has users. New
-// users then get a collection of their own, because a new request may be accepted by now.
-// A collection that stopped at the memory limit is shared, because its objects stay
+// users then get a new collection, because the origin may accept a new request by now. A
+// collection that stopped at the memory limit is shared, because its objects stay
 // readable.
 func (b *sharedCollection) refusedForOthers() bool {
 	return b.users > 0 && b.reflector.Refused() != nil && !b.tooLarge()
@@ -377,11 +380,11 @@ func (b *sharedCollection) tooLarge() bool {
 }
 
 // enforceMemoryLimit drops data or stops a collection if the total memory has grown
-// beyond the limit. It first drops the indexes of joined columns. If there are none, it
-// takes the largest collection that is still updated. That collection continues without
-// bodies if bodies are pending, and is closed otherwise. The objects of a closed
-// collection remain readable, and its state reports the reason. The other collections
-// continue until the total grows again.
+// beyond the limit. It first drops the indexes of the joined columns of one collection.
+// If there are no such indexes, it selects the largest collection that is still
+// updated. That collection continues without bodies if bodies are pending, and is
+// closed otherwise. The objects of a closed collection remain readable, and its state
+// reports the reason. The other collections continue until the total grows again.
 func (e *Engine) enforceMemoryLimit() {
 	used, largest := e.usedBytes(), (*sharedCollection)(nil)
 	for _, b := range e.sharedCollections {
@@ -424,7 +427,7 @@ func (c *collection) describe(e *Engine) {
 	e.out = (&wire.CollectionSchema{Collection: c.id, Schema: *c.shared.schema()}).Append(e.out)
 }
 
-// report sends the state if it changed.
+// report sends the state of the collection if it has changed since the last report.
 func (c *collection) report(e *Engine) {
 	r := c.shared.reflector
 	if denied := r.Denied(); denied != nil {

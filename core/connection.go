@@ -20,8 +20,8 @@ const (
 )
 
 const (
-	// openMillis is how long the program may take to open a stream, and the
-	// connector to respond to Hello.
+	// openMillis limits the time that the program takes to open a stream, and the
+	// time that the connector takes to respond to Hello.
 	openMillis = 30_000
 	// silentPeriods is the number of progress intervals without any frame after which a
 	// connection is considered dead.
@@ -29,8 +29,9 @@ const (
 	// cutOffMillis is how long the connection may be down before attached readers
 	// are notified. Usually another connector takes over earlier.
 	cutOffMillis = 3000
-	// maxDictionaries limits the number of dictionaries on one connection, and
-	// maxDictionaryBytes their total size, an average of 64 KiB each.
+	// maxDictionaries limits the number of dictionaries on one connection.
+	// maxDictionaryBytes limits their total size, to an average of 64 KiB per
+	// dictionary.
 	maxDictionaries    = 1 << 10
 	maxDictionaryBytes = 64 << 20
 )
@@ -64,8 +65,8 @@ func newConnection(e *Engine) *connection {
 	return &connection{engine: e, backoff: reflector.NewBackoff(e.rand)}
 }
 
-// need opens a connection if there is none. Before the first Tick it schedules
-// one, because the time is unknown.
+// need opens a connection if there is none. Before the first Tick, it only schedules
+// an attempt, because the engine does not know the time yet.
 func (c *connection) need() {
 	switch {
 	case c.phase != disconnected:
@@ -99,8 +100,8 @@ func (c *connection) close(why *api.Status) {
 	c.lost(why)
 }
 
-// lost resets the state of the stream and disconnects the collections with the
-// reason.
+// lost resets the state of the stream, and disconnects the collections with why as
+// the reason.
 func (c *connection) lost(why *api.Status) {
 	if c.phase == connected {
 		c.cutOff = c.engine.now + cutOffMillis
@@ -151,9 +152,9 @@ func (c *connection) nextTick() int64 {
 	return earlier(c.silentAt(), c.cutOff)
 }
 
-// silentAt returns when a silent connection is closed. It returns zero, meaning never,
-// while no subscription is open for which the connector would report progress. The next
-// subscription starts the period again.
+// silentAt returns the time at which the engine closes the connection if no message
+// arrives. It returns zero, meaning never, while no subscription is open for which the
+// connector would report progress. The next subscription starts a new period.
 func (c *connection) silentAt() int64 {
 	if c.phase != connected {
 		return c.deadline
@@ -215,8 +216,8 @@ func (c *connection) closed(f *wire.StreamClosed) {
 	}
 }
 
-// data processes a message from the connector. A message that violates the
-// protocol has no effect and closes the stream.
+// data processes a message from the connector. A message that cannot be parsed has no
+// effect. Any message that violates the protocol closes the stream.
 func (c *connection) data(f *wire.StreamData) {
 	if f.Stream != c.stream || c.phase < greeting {
 		return
@@ -238,8 +239,8 @@ func (c *connection) data(f *wire.StreamData) {
 }
 
 // join returns the message that data completes, or nil if fragments are missing.
-// Other subscriptions cannot report progress meanwhile, so join extends their
-// deadlines.
+// While fragments arrive, no subscription can report progress, so join extends the
+// deadlines of all subscriptions.
 func (c *connection) join(data []byte) (message []byte, err error) {
 	fragmented := c.assembly.Pending()
 	message, err = c.assembly.Join(data)

@@ -29,7 +29,7 @@ type pkg struct {
 	Deps       []string
 }
 
-// list returns the packages of this module that match, and all of their
+// list returns the packages of this module that match the patterns, and all of their
 // dependencies, by path. Imports of tests are not included.
 func list(t *testing.T, environment []string, patterns ...string) map[string]pkg {
 	t.Helper()
@@ -73,7 +73,7 @@ func isCore(path string) bool {
 }
 
 // layers returns, for each package of the engine, the packages of this module that it may
-// import. These are the lower layers, and single packages of its own layer.
+// import. These are the packages of lower layers, and single packages of the same layer.
 func layers() map[string][]string {
 	leaf := []string{"core/api", "core/internal/lite"}
 	words := append(slices.Clone(leaf), "core/selector", "core/objectjson", "core/wire")
@@ -94,14 +94,14 @@ func layers() map[string][]string {
 		"core/dispatch":      stores,
 		"core/delta":         stores,
 		"core/cacher":        append(slices.Clone(stores), "core/delta", "core/dispatch"),
-		"core/view":          append(slices.Clone(keepers), "core/query"),                // each of these uses cachers
+		"core/view":          append(slices.Clone(keepers), "core/query"),                // views read cachers
 		"core/join":          append(slices.Clone(keepers), "core/query", "core/owners"), // it counts the objects of owners
 		"core/reflector":     keepers,
 		"core/owners":        keepers,
 		"core/kubewatch":     append(slices.Clone(words), "core/catalog"),
 		"core/objcache":      keepers,
 		"core/session":       keepers,
-		"core/persist":       append(slices.Clone(keepers), "core/reflector", "core/session"), // it writes with one and reads with the other
+		"core/persist":       append(slices.Clone(keepers), "core/reflector", "core/session"), // it writes with session and reads with reflector
 		"core": append(slices.Clone(keepers),
 			"core/catalog", "core/view", "core/owners", "core/join", "core/reflector", "core/kubewatch", "core/objcache", "core/session", "core/persist"),
 	}
@@ -234,8 +234,8 @@ func TestImportsOfTheHost(t *testing.T) {
 	}
 }
 
-// protowire lists the packages of the decoder of protobuf fields, which needs neither
-// generated messages nor reflection.
+// protowire lists the packages that decode protobuf fields without generated messages
+// or reflection.
 var protowire = []string{
 	"google.golang.org/protobuf/encoding/protowire", "google.golang.org/protobuf/internal/errors", "google.golang.org/protobuf/internal/detrand",
 }

@@ -2,15 +2,16 @@
 // machine without I/O. Each engine has one origin: a connector or a Kubernetes API.
 //
 // An [Engine] performs no I/O, reads no clock and starts no goroutines. The program
-// that embeds it does these things, and exchanges frames of package wire with it:
+// that embeds it performs the I/O, supplies the time, and exchanges frames of package
+// wire with it:
 //
 //   - Step takes commands and results of I/O. Commands open collections, watches and
 //     views, and get, list or acquire objects. Results report that a stream was opened
 //     or closed, or that a message arrived. Step validates all frames before it applies
 //     any.
-//   - Tick sets the time in milliseconds. It is the only clock. Call it before
-//     every Step and at the time that WakeAt requests, with a monotonic clock.
-//     If the clock goes back, the engine's time does not.
+//   - Tick sets the time in milliseconds. The engine has no other clock. Call Tick
+//     before every Step and at the time that WakeAt requests, with the time of a
+//     monotonic clock. If the clock goes back, the engine's time does not.
 //   - Ready returns the engine's output: requests for I/O (open a stream, send
 //     data, wake the engine) and deliveries (events, patches, states, replies).
 //     Call it after every Step and Tick until it returns nil.
@@ -55,7 +56,7 @@
 // that another engine can continue the session.
 //
 // An Engine is not safe for concurrent use; one goroutine, worker or isolate owns
-// it. It copies the input that it stores. The output of Ready is valid until
+// it. The engine copies the input that it stores. The output of Ready is valid until
 // Advance.
 //
 // The example shows the complete loop.

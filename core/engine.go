@@ -11,9 +11,9 @@ import (
 )
 
 // Decoder appends the plain JSON of a body to dst. The dictionary is the one the
-// body was compressed with, or nil. For a body with codec Delta, base is the
-// plain JSON of its base. The core never decodes bodies itself; the program
-// supplies the codec.
+// body was compressed with, or nil. For a body with codec Delta, base is the plain
+// JSON of the version that the delta applies to. The core never decodes bodies
+// itself; the program supplies the codec.
 type Decoder func(dst []byte, body api.Body, dictionary, base []byte) ([]byte, error)
 
 const (
@@ -27,9 +27,10 @@ const (
 	lingerMillis = 5000
 )
 
-// Loader returns the body of a persisted chunk, or nil if it no longer exists. The name
-// is the Body of the chunk's RestoreChunk, and length is the size in bytes. The engine
-// does not use the body after the next call of the Loader.
+// Loader returns the body of a persisted chunk, or nil if the body no longer exists.
+// The argument name is the field Body of the chunk's RestoreChunk frame, and length is
+// the size of the body in bytes. The engine does not use the body after the next call
+// of the Loader.
 type Loader func(name, length uint32) []byte
 
 // Engine is the client side of Kubernetes watches for one origin.
@@ -73,8 +74,8 @@ type Engine struct {
 }
 
 // New returns an engine for a connector, or for the Kubernetes API that the
-// Config names. config is one wire.Config frame. decode may be nil if the program
-// never requests bodies.
+// Config names. The argument config is one encoded wire.Config frame, and decode may
+// be nil if the program never requests bodies.
 func New(config []byte, decode Decoder) (*Engine, error) {
 	t, payload, rest, err := wire.Next(config)
 	if err != nil {
@@ -195,8 +196,8 @@ func (e *Engine) Ready() []byte {
 // Advance releases the output of the last Ready.
 func (e *Engine) Advance() { e.ready = e.ready[:0] }
 
-// appendWake appends a WakeAt if the time of the next Tick has changed. With unfinished
-// work, the next Tick is due now.
+// appendWake appends a WakeAt if the time of the next Tick has changed. If work is
+// unfinished, it requests a Tick for the current time.
 func (e *Engine) appendWake(out []byte, unfinished bool) []byte {
 	next := earlier(e.origin.nextTick(), e.objects.NextTick())
 	for _, b := range e.sharedCollections {

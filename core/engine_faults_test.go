@@ -134,7 +134,7 @@ func FuzzEngine_upstream(f *testing.F) {
 	sample := func(session *session.Session, in []byte) []byte {
 		_ = session.Receive(in, 1)
 		message := session.Next(1<<20, 1)
-		return message[:len(message)-len((&wire.Checksum{Sum: 1 << 31}).Append(nil))] // without the checksum, which would reject most mutations
+		return message[:len(message)-len((&wire.Checksum{Sum: 1 << 31}).Append(nil))] // without the checksum, because the engine would reject most mutations
 	}
 	r := newRig(&testing.T{})
 	r.load(5)

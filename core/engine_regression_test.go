@@ -105,7 +105,7 @@ func TestCollectionStaysOpenForAReaderInBackOff(t *testing.T) {
 	require.Zero(t, r.inspect("subscriptions"))
 }
 
-// The readers of an engine receive the reason why its connector has no progress.
+// The readers of an engine receive the reason why its connector reports no progress.
 func TestReadersOfAnEngineReceiveTheLossOfTheSource(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -118,8 +118,8 @@ func TestReadersOfAnEngineReceiveTheLossOfTheSource(t *testing.T) {
 	require.Equal(t, "the source has no leader", l.state().Status.Message)
 }
 
-// An engine that never had a connector, such as a restored one, reports that to its
-// readers.
+// An engine that has never been connected, such as a restored engine, reports the
+// missing connection to its readers.
 func TestReadersOfAnEngineWithoutConnectorReceiveTheReason(t *testing.T) {
 	was := newRig(t)
 	was.load(10)
@@ -161,8 +161,8 @@ func TestReadersOfAnEngineWithoutConnectorReceiveTheReason(t *testing.T) {
 	require.Equal(t, map[string]int{"the server has no connection to its connector": 1}, reported)
 }
 
-// The readers of an engine receive its connector's refusal, for example because that
-// connector is behind.
+// The readers of an engine receive the reason why its connector refuses a
+// subscription, for example because the connector is behind.
 func TestReadersOfAnEngineReceiveTheRefusalOfItsConnector(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -206,8 +206,8 @@ func TestReadersOfARefusedCollectionGetTheReason(t *testing.T) {
 }
 
 // An engine may close a reader's collection because of its memory limit before that
-// reader subscribes again. It then refuses the subscription and does not open the
-// collection again.
+// reader subscribes again. The engine then refuses the subscription and does not open
+// the collection again.
 func TestCollectionTooLargeForItsReaderIsNotOpenedAgain(t *testing.T) {
 	r := newRig(t)
 	r.engine.cfg.MaxBytes = 1
@@ -223,7 +223,7 @@ func TestCollectionTooLargeForItsReaderIsNotOpenedAgain(t *testing.T) {
 	require.Zero(t, r.inspect("subscriptions"))
 }
 
-// The label sets of objects count as memory, including unused ones.
+// Label sets count toward the memory limit, even if no object uses them.
 func TestLabelSetsCountAsMemory(t *testing.T) {
 	r := newRig(t)
 	r.engine.cfg.MaxBytes = 10 << 20
@@ -301,8 +301,8 @@ func TestLateChangesAreNotProgress(t *testing.T) {
 	require.Equal(t, api.StateLive, l.state().State)
 }
 
-// Dictionaries count as memory. A collection may need one per connector that sent
-// one of its objects.
+// Dictionaries count toward the memory limit. A collection may store one dictionary
+// for each connector that sent one of its objects.
 func TestDictionariesCountAsMemory(t *testing.T) {
 	r := newRig(t)
 	r.engine.cfg.MaxBytes = 10 << 20

@@ -100,7 +100,7 @@ func (r *rig) settle() {
 	}
 }
 
-// outputs processes the engine's pending output.
+// outputs processes the engine's pending output, and reports whether there was any.
 func (r *rig) outputs() (any bool) {
 	out := append([]byte(nil), r.engine.Ready()...)
 	r.engine.Advance()
@@ -188,7 +188,8 @@ func TestEngine_follows_a_connector(t *testing.T) {
 	require.NoError(t, p.Parse(all[len(all)-1]))
 	require.EqualValues(t, 499, p.Total)
 
-	// The connection is lost. On a new connection, the reader resumes by version.
+	// The connection is lost. On a new connection, the reader resumes from its
+	// version.
 	r.session = nil
 	r.step(&wire.StreamClosed{Stream: r.stream})
 	require.Equal(t, api.StateReconnecting, r.state().State)
@@ -205,8 +206,8 @@ func TestEngine_follows_a_connector(t *testing.T) {
 	t.Log(in)
 }
 
-// If the connector's source has changed, its versions belong to another
-// history. The reader starts over instead of resuming, and its watches end.
+// If the connector's source was replaced, the versions of the new source belong to
+// another history. The reader starts over instead of resuming, and its watches end.
 func TestEngine_starts_over_on_another_source(t *testing.T) {
 	for name, to := range map[string]uint64{"lower versions": 5, "overlapping versions": 150} {
 		t.Run(name, func(t *testing.T) {
@@ -266,7 +267,7 @@ func TestEngine_starts_over_when_the_source_changes_live(t *testing.T) {
 }
 
 // A relist delivers all differences in one step. A watch whose consumer reads a few
-// at a time receives all of them.
+// events at a time still receives all differences.
 func TestEngine_a_large_relist_does_not_end_a_watch(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -314,8 +315,8 @@ func TestEngine_answers_a_ping(t *testing.T) {
 	require.EqualValues(t, 150, r.engine.sharedCollections[0].cacher.ResourceVersion())
 }
 
-// The state of a collection contains the time of the next attempt. Reconnect makes the
-// attempt immediately, even while authorization is missing.
+// The state of a collection contains the time of the next connection attempt.
+// Reconnect makes the attempt immediately, even while authorization is missing.
 func TestEngine_reports_the_next_attempt(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

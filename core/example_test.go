@@ -24,8 +24,8 @@ type program struct {
 
 type frame interface{ Append([]byte) []byte }
 
-// run feeds the engine until its inbox is empty. A real program waits here for its
-// inbox or for the timer, whichever comes first.
+// run passes the frames of the inbox to the engine until the inbox is empty. A real
+// program waits here for new input or for the timer, whichever comes first.
 func (p *program) run() {
 	for len(p.inbox) > 0 {
 		input := p.inbox[0].Append(nil)
@@ -106,7 +106,7 @@ func Example() {
 	// ADDED default/a app=web
 }
 
-// connector is the serving side. It has two pods.
+// connector is the serving side, with a collection of two pods.
 type connector struct{ served *session.Collection }
 
 func newConnector() connector {

@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// long applies a change that is larger than size, and returns the fragments of its
-// message.
+// long applies a change of about 20 times size bytes to the connector's collection.
+// It returns the fragments of the message that contains this change.
 func (r *rig) long(size int) (fragments [][]byte) {
 	r.backend.pods.Apply(pod("default/long", 101, "web", strings.Repeat("x", 20*size)), r.now)
 	message := r.session.Next(1<<20, r.now)

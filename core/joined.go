@@ -17,15 +17,16 @@ type joined struct {
 	others  []*sharedCollection // nil without joined columns
 	columns []api.Column
 	join    *join.Join // nil without views
-	// refused is the reason why the columns have no values for the lifetime of the join:
-	// their indexes do not fit in the memory limit.
+	// refused is the reason why the columns have no values until their last view is
+	// closed: their indexes do not fit in the memory limit.
 	refused *api.Status
 	// cause is the reason why the columns have no current values. status is the same error
-	// as it appears in the state of the collection.
+	// with the cause JoinUnavailable, for the state of the collection.
 	cause, status *api.Status
 }
 
-// use returns the shared collection of a scope, and adds a user.
+// use returns the shared collection of a scope, and adds a user. If fresh is true,
+// the caller must connect the collection.
 func (e *Engine) use(scope reflector.Scope, columns []api.Column) (b *sharedCollection, fresh bool) {
 	e.dropRefused(scope)
 	b, fresh = e.acquire(scope, columns, objcache.Version{})
@@ -33,7 +34,7 @@ func (e *Engine) use(scope reflector.Scope, columns []api.Column) (b *sharedColl
 	return b, fresh
 }
 
-// unuse removes a user.
+// unuse removes a user, and starts the idle time of the collection.
 func (b *sharedCollection) unuse(e *Engine) {
 	b.users--
 	b.idleSince = e.now
@@ -52,9 +53,9 @@ func (b *sharedCollection) joinTo(e *Engine, columns []api.Column) {
 	}
 }
 
-// sources returns the collections that the joined columns read. It returns nil while the
-// user may not read one of them, and after refuseJoin. The columns then have no values,
-// even if they had values before.
+// sources returns the cachers of the collections that the joined columns read. It
+// returns nil while the user may not read one of these collections, and after
+// refuseJoin. The columns then have no values, even if they had values before.
 //
 //go:noinline
 func (b *sharedCollection) sources() (cachers []*cacher.Cacher) {
@@ -89,7 +90,8 @@ func (b *sharedCollection) rows() *cacher.Cacher {
 	return b.cacher
 }
 
-// viewable reports whether views have data.
+// viewable reports whether views can show rows: the objects have arrived and the
+// joined columns are computed.
 func (b *sharedCollection) viewable() bool {
 	return b.cacher.Ready() && (b.joined.join == nil || b.joined.join.Built())
 }
@@ -148,7 +150,8 @@ func (e *Engine) buildJoins() (unfinished bool) {
 	return unfinished
 }
 
-// joinStatus returns why the joined columns have no current values, or nil.
+// joinStatus returns the reason why the joined columns have no current values, or nil
+// if their values are current.
 func (b *sharedCollection) joinStatus() *api.Status {
 	j := &b.joined
 	cause := j.refused

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A join takes memory only while a view needs it. It is computed in steps, and the first
-// patch of the view has all cells (B10).
+// A join takes memory only while a view needs it. The engine computes the join in steps,
+// and the first patch of the view has all cells (B10).
 func TestJoinExistsWhileAViewIsOpen(t *testing.T) {
 	r := newRig(t)
 	r.load(500)
@@ -42,8 +42,9 @@ func TestJoinExistsWhileAViewIsOpen(t *testing.T) {
 	require.Equal(t, before, r.engine.usedBytes(), "a refused view needs no join")
 }
 
-// The data that an engine stores for views counts as memory (B7). It consists of the rows
-// with columns of other collections, the children of each object, and the owners.
+// The data that an engine stores for views counts toward the memory limit (B7). This data
+// consists of the rows with columns of other collections, the children of each object,
+// and the owners.
 func TestIndexesForViewsCountAsMemory(t *testing.T) {
 	const pods = 400
 	// grown returns the memory that a view takes.
@@ -119,8 +120,8 @@ func TestJoinIsDroppedBeforeACollectionIsClosed(t *testing.T) {
 	require.EqualValues(t, pods+1, patch.Total)
 }
 
-// The refusal of joined columns ends with their last view, even if the limit is reached
-// just after the view was closed.
+// Joined columns are no longer refused after their last view was closed, even if the
+// engine reaches the limit just after that.
 func TestRefusedJoinEndsWithItsLastView(t *testing.T) {
 	r := newRig(t)
 	r.load(400)
@@ -139,7 +140,7 @@ func TestRefusedJoinEndsWithItsLastView(t *testing.T) {
 	require.Equal(t, api.Integer, r.patch().Edits[0].Insert[0].Envelope.Column(2).Kind)
 }
 
-// patch returns the last patch of a view. It ticks until there is one.
+// patch returns the last patch of a view. It ticks until a patch has arrived.
 func (r *rig) patch() (patch wire.ViewPatch) {
 	for ticks := 0; len(r.seen[wire.TypeViewPatch]) == 0; ticks++ {
 		require.Less(r.t, ticks, 1000, "the view has no patch")

@@ -14,7 +14,8 @@ type kubernetes struct {
 	feeds        map[*sharedCollection]*kubernetesFeed
 	stream       uint32
 	subscription uint32
-	// requests counts the requests, and refusals the responses other than 200.
+	// requests counts the requests. refusals counts the responses whose status code
+	// is not 200.
 	requests, refusals int
 }
 
@@ -60,7 +61,7 @@ func (k *kubernetes) flush() {
 	}
 }
 
-// feed returns the feed of a shared collection.
+// feed returns the feed of a shared collection, and creates it on first use.
 func (k *kubernetes) feed(b *sharedCollection) *kubernetesFeed {
 	feed := k.feeds[b]
 	if feed == nil {

@@ -38,8 +38,9 @@ func (r *rig) handHeads(chunks [][]byte) *shelf {
 	return s
 }
 
-// persist takes a snapshot of a collection of pods, and one of some later changes. It
-// returns the chunks of both, each of about chunkBytes.
+// persist takes a full snapshot of a collection of pods, and an incremental snapshot
+// after some changes. It returns the chunks of both snapshots, each of about
+// chunkBytes bytes.
 func (r *rig) persist(pods, changes int, chunkBytes uint32) (chunks [][]byte, whole, end wire.SnapshotChunk) {
 	r.load(pods)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
@@ -117,8 +118,9 @@ func TestR11_RestoreOfACorruptBody(t *testing.T) {
 	require.Equal(t, r.objects(1), again.objects(1))
 }
 
-// Unloaded bodies count as memory as if they were loaded. A restored collection that
-// grows is therefore closed before its bodies would exceed the limit (B7, R11).
+// Unloaded bodies count toward the memory limit as if they were loaded. A restored
+// collection that grows is therefore closed before its bodies would exceed the limit
+// (B7, R11).
 func TestBodiesThatWaitCountForTheMemoryAllowed(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.persist(100, 0, 1000)
@@ -232,8 +234,8 @@ func TestR11_ReadersOfACorruptBody(t *testing.T) {
 	require.Equal(t, r.objects(1), again.objects(1))
 }
 
-// A snapshot for a reader fails at a missing body. If the snapshot ended there,
-// the reader would treat the remaining objects as deleted.
+// A snapshot for a reader fails at a missing body. If the snapshot ended at that
+// body, the reader would treat the remaining objects as deleted.
 func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.persist(60, 0, 1000)
@@ -255,8 +257,8 @@ func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 	}
 }
 
-// An event whose object cannot be loaded is not delivered as the event of a new
-// object.
+// If the previous version of an object cannot be loaded, an event of the object is
+// not delivered as ADDED.
 func TestR11_EventOfACorruptBody(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.persist(60, 0, 1000)
@@ -278,7 +280,8 @@ func TestR11_EventOfACorruptBody(t *testing.T) {
 	require.Equal(t, r.objects(1), again.objects(1))
 }
 
-// A program that omits a body and cannot load it is refused immediately.
+// The engine immediately refuses a restore whose chunk omits its body if the program
+// has set no Loader.
 func TestR11_OmittedBodyWithoutALoader(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.persist(20, 0, 1000)

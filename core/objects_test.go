@@ -42,7 +42,8 @@ func (r *rig) inspected(name string) int64 {
 	return -1
 }
 
-// getObject returns the reply or the error, or neither if none has arrived yet.
+// getObject requests an object. It returns the item or the error, or two nils if
+// neither has arrived.
 func (r *rig) getObject(key api.Key) (*wire.Item, *api.Status) {
 	r.seen[wire.TypeObjectReply], r.seen[wire.TypeErrorReply] = nil, nil
 	r.step(&wire.GetObject{Request: 9, Resource: "v1/pods", Key: key})
@@ -69,8 +70,8 @@ func TestEngine_resumes_in_a_named_source(t *testing.T) {
 	require.EqualValues(t, 1, r.inspect("collection.1.resumes"))
 }
 
-// An item that has stopped its watch must not go back to an older version. This minimum
-// applies only within the same history (K7).
+// An object whose watch was stopped must not go back to an older version when it is
+// read again. This minimum version applies only within the same history (K7).
 func TestK7_MinimumVersionBelongsToItsHistory(t *testing.T) {
 	r := newRig(t)
 	r.backend.pods.Upstream().SetClusterID("etcd-a")
@@ -96,8 +97,8 @@ func TestK7_MinimumVersionBelongsToItsHistory(t *testing.T) {
 	require.EqualValues(t, 1, item.ResourceVersion)
 }
 
-// A thousand objects of an open collection need no subscriptions of their own, and a
-// program that releases everything leaves no state.
+// A thousand acquired objects of an open collection need no further subscriptions.
+// After the program has released all objects, the engine stores no state of them.
 func TestK3_ReleaseLeavesNoItems(t *testing.T) {
 	r := newRig(t)
 	r.load(1000)

@@ -5,13 +5,13 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// origin is the provider of collections: a connector, or Kubernetes itself.
+// origin is the provider of collections: a connector or a Kubernetes API.
 type origin interface {
 	// The engine calls need when a collection is open, and close when none is open.
 	need()
 	close(why *api.Status)
 	// connected reports whether collections can subscribe. period returns the
-	// interval of their progress in milliseconds.
+	// interval of progress reports in milliseconds.
 	connected() bool
 	period() int64
 	nextSubscription() uint32
@@ -22,7 +22,7 @@ type origin interface {
 	tick()
 	nextTick() int64
 	// retryAt returns the time of the next connection attempt, or zero if none is
-	// scheduled. reconnect starts it immediately.
+	// scheduled. reconnect starts that attempt immediately.
 	retryAt() int64
 	reconnect()
 
@@ -52,9 +52,9 @@ func (e *Engine) streamData(f *wire.StreamData) {
 
 func (e *Engine) streamClosed(f *wire.StreamClosed) { e.origin.closed(f) }
 
-// describe sets the schema of a shared collection. If its objects have a
-// different layout or cluster ID, describe empties it, subscribes again and returns
-// false.
+// describe sets the schema of a shared collection. It reports whether the collection
+// continues. If the layout or the cluster ID of the objects has changed, describe
+// empties the collection, subscribes again and returns false.
 func (e *Engine) describe(b *sharedCollection, f *wire.Schema, dictionary []byte) bool {
 	if b.reflector.Schema(f, dictionary) {
 		return true

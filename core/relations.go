@@ -23,8 +23,8 @@ func (e *Engine) followOwners() {
 	e.owners.Follow(open)
 }
 
-// relate passes the owners below the owner of the query to the view, if the owner graph
-// has changed. The view shows the children of these owners until the next call.
+// relate passes to a recursive view all owners below the owner in its query, if the
+// owner graph has changed. The view shows the children of these owners.
 func (v *liveView) relate(e *Engine) {
 	if !v.query.Recursive || v.related == e.owners.Changes() {
 		return

@@ -20,7 +20,8 @@ func (e *Engine) replyError(request uint32, status *api.Status) {
 	e.out = (&wire.ErrorReply{Request: request, Status: status}).Append(e.out)
 }
 
-// get replies with the newest known version once the collection has data.
+// get replies with the newest known version of an object once the collection has
+// data.
 func (e *Engine) get(f *wire.Get) {
 	c := e.findCollection(f.Collection)
 	if c == nil {
@@ -64,7 +65,7 @@ func (e *Engine) replyObject(c *collection, cache *cacher.Cacher, request uint32
 	}
 }
 
-// list replies once the collection is fresh enough.
+// list replies once the collection has reached the requested version.
 func (e *Engine) list(f *wire.List) {
 	c := e.findCollection(f.Collection)
 	if c == nil {

@@ -11,7 +11,7 @@ import (
 // restore reads the persisted state of a shared collection. The collection is empty and
 // does not subscribe until the state is complete.
 type restore struct {
-	collection *collection // the collection that supplies the state
+	collection *collection // the collection for which the program supplies the state
 	reader     *persist.Reader
 }
 
@@ -73,7 +73,8 @@ func (b *sharedCollection) endRestore(e *Engine) {
 	b.connect(e)
 }
 
-// usedBytes returns the memory of the objects, including those being restored.
+// usedBytes returns the memory of the objects and of the views in bytes, including
+// objects that are being restored.
 func (b *sharedCollection) usedBytes() uint64 {
 	used := b.reflector.UsedBytes() + b.views.UsedBytes()
 	if b.joined.join != nil {
@@ -85,8 +86,8 @@ func (b *sharedCollection) usedBytes() uint64 {
 	return uint64(used)
 }
 
-// usedBytes returns the memory of all objects, and of the data that the engine stores
-// about them for views.
+// usedBytes returns the memory in bytes of all objects, and of the data that the
+// engine stores about objects for views.
 //
 //go:noinline
 func (e *Engine) usedBytes() uint64 {

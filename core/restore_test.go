@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// snapshot returns all chunks of a new snapshot. It calls between before it requests the
-// next chunk.
+// snapshot returns all chunks of a new snapshot. It calls between before each request
+// for a further chunk.
 func (r *rig) snapshot(f wire.TakeSnapshot, between func()) (chunks [][]byte, end wire.SnapshotChunk) {
 	f.Request = 900
 	r.seen[wire.TypeSnapshotChunk] = nil
@@ -31,7 +31,8 @@ func (r *rig) snapshot(f wire.TakeSnapshot, between func()) (chunks [][]byte, en
 	}
 }
 
-// objects lists the engine's objects.
+// objects lists a collection. It returns the version, the first label and the
+// envelope of each object as one text.
 func (r *rig) objects(collection uint32) []string {
 	r.seen[wire.TypeListReply] = nil
 	r.step(&wire.List{Request: 901, Collection: collection, ResourceVersion: "0", Bodies: true})
@@ -148,8 +149,8 @@ func differ(a, b []byte) (n int) {
 	return n
 }
 
-// Before the last chunk, no persisted state is visible, and the connector receives
-// no request.
+// Until the last chunk of a restore, no persisted state is visible, and the connector
+// receives no request.
 func TestR11_RestoreIsAtomic(t *testing.T) {
 	r := newRig(t)
 	r.load(100)
@@ -182,7 +183,8 @@ func TestR11_RestoreIsAtomic(t *testing.T) {
 	require.Len(t, r.seen[wire.TypeObjectReply], 1)
 	require.Equal(t, want, r.objects(2))
 
-	// If the collection that supplies the state is closed, the others continue.
+	// If the collection that supplies the state is closed, the other collections of
+	// its scope load their state from the connector.
 	r = r.restart()
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true})
 	r.step(&wire.OpenCollection{Collection: 2, Resource: "v1/pods"})

@@ -50,8 +50,8 @@ func (r *rig) changeSibling(random *rand.Rand, rv *uint64) {
 	r.settle()
 }
 
-// A state is persisted with its blocks, and restores the same collection, even if its
-// rows were received before its bodies (R11, B34).
+// A persisted state contains the blocks of its collection. It restores the same
+// collection, even if the rows were received before the bodies (R11, B34).
 func TestR11_BlocksArePersistedAsTheyAre(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
@@ -135,7 +135,8 @@ func TestR11_PersistedBlockThatIsCorrupt(t *testing.T) {
 }
 
 // Corrupt bodies of a list are not reported as an error of the stored state that was
-// restored before. The collection reports them, and lists again after a delay (B27, B34).
+// restored before. The collection reports the corrupt bodies, and lists again after a
+// delay (B27, B34).
 func TestCorruptBodiesOfAListAreNotBlamedOnTheStoredState(t *testing.T) {
 	r := newBlockRig(t, 0)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
@@ -174,7 +175,8 @@ func TestCorruptBodiesOfAListAreNotBlamedOnTheStoredState(t *testing.T) {
 	require.Empty(t, again.rejections())
 }
 
-// spoilBlocks changes the first block in chunks, and recomputes the checksums.
+// spoilBlocks returns the chunks after spoil has changed the first block, with new
+// checksums.
 func spoilBlocks(t *testing.T, chunks [][]byte, spoil func(*wire.StoredBlock)) (spoiled [][]byte) {
 	previous, done := uint64(0), false
 	for _, data := range chunks {
@@ -204,8 +206,8 @@ func spoilBlocks(t *testing.T, chunks [][]byte, spoil func(*wire.StoredBlock)) (
 	return spoiled
 }
 
-// A list in blocks loads the segments of the restored state that it replaces, which have
-// blocks of their own (R11, B34).
+// A list that arrives in blocks loads the segments of the restored state that it
+// replaces. These segments contain blocks too (R11, B34).
 func TestR11_RelistInBlocksAfterALazyRestore(t *testing.T) {
 	r := newBlockRig(t, 400)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
@@ -225,7 +227,7 @@ func TestR11_RelistInBlocksAfterALazyRestore(t *testing.T) {
 }
 
 // storedSiblings returns a block of three pods of one ReplicaSet. The stored state lists only
-// two of them as its members.
+// two of the pods as members of the block.
 func storedSiblings() *wire.StoredBlock {
 	block := wire.Block{LabelSets: []api.Labels{nil}}
 	f := &wire.StoredBlock{Block: wire.BlockBodies{Objects: 3}}

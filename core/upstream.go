@@ -57,8 +57,9 @@ func (c *connection) applyUpstream(frame upstreamFrame) error {
 const maxReusedChanges = 4096
 
 // takeChanges returns a buffer for the changes of a frame. After the changes were
-// applied, reuseChanges stores the buffer for the next frame if it is larger than the
-// stored one. It clears the buffer, because changes alias the message.
+// applied, reuseChanges stores the buffer for the next frame if the buffer is larger
+// than the stored one. reuseChanges clears the buffer, because changes alias the
+// message.
 func (c *connection) takeChanges() []wire.Change {
 	changes := c.changes
 	c.changes = nil
@@ -72,12 +73,13 @@ func (c *connection) reuseChanges(changes []wire.Change) {
 	}
 }
 
-// maxGrowth is the decompressed size of the blocks of a message at which the memory limit
-// is enforced. The messages of a connector decompress to less.
+// maxGrowth is the number of decompressed bytes after which the engine enforces the
+// memory limit within a message of blocks. Ordinary messages of a connector decompress to
+// less.
 const maxGrowth = 2 << 20
 
-// grown counts the bytes of a decompressed block, and enforces the memory limit at
-// maxGrowth.
+// grown counts the bytes of a decompressed block, and enforces the memory limit each
+// time the count reaches maxGrowth.
 func (c *connection) grown(bytes int) {
 	if c.growth += bytes; c.growth >= maxGrowth {
 		c.growth = 0

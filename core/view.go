@@ -184,6 +184,6 @@ func (v *liveView) report(e *Engine, out []byte) []byte {
 		return out
 	}
 	e.patch.View, v.sent = v.id, true
-	v.query.Offset = e.patch.Offset // an anchor may have moved it
+	v.query.Offset = e.patch.Offset // an anchor may have changed the offset
 	return e.patch.Append(out)
 }

@@ -12,7 +12,8 @@ import (
 
 // A view over many objects is built in steps. Each Ready does a bounded part of the work,
 // and requests an immediate Tick for the next part, even if the clock stands still. The
-// first patch is exact. A view that is closed meanwhile requests nothing.
+// first patch is exact. A view that is closed before it is complete requests no further
+// Tick.
 func TestViewIsBuiltInStepsAtTheRequestedTicks(t *testing.T) {
 	const pods = 500
 	e, err := New((&wire.Config{}).Append(nil), nil)

@@ -9,10 +9,10 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// maxPending limits the undelivered events of a watch, also if its credit is unlimited.
+// maxPending limits the undelivered events of a watch, even if its credit is unlimited.
 const maxPending = 1 << 16
 
-// watch is the state of an OpenWatch.
+// watch is a watch that the program opened with OpenWatch.
 type watch struct {
 	id         uint32
 	collection *collection
@@ -22,7 +22,7 @@ type watch struct {
 	limited    bool
 	credit     uint32
 	pending    []watcher.Delivery
-	closed     *wire.WatchClosed // the end of a watch without a watcher
+	closed     *wire.WatchClosed // the frame to send after the pending events; nil until the watch ends
 	finished   bool
 	order      int // position in the order of opening
 	due        bool
@@ -34,8 +34,8 @@ type watches struct {
 	opened int
 	// active is the number of watches that have started and not ended.
 	active int
-	// due are the watches that may have something to report. Ready takes no time
-	// for all others.
+	// due are the watches that may have something to report. Ready spends no time on
+	// the other watches.
 	due []*watch
 }
 
@@ -165,7 +165,8 @@ func (w *watch) take(e *Engine, d watcher.Delivery) bool {
 	return true
 }
 
-// end ends the watch after its pending events. Later calls have no effect.
+// end ends the watch after its pending events. Only the first call determines the
+// reported reason.
 func (w *watch) end(e *Engine, reason api.WatchEnd, status *api.Status) {
 	if w.watcher != nil {
 		w.cacher.Watches().Stop(w.watcher)
