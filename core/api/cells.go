@@ -2,7 +2,7 @@ package api
 
 // Cells is a set of envelope fields and columns whose values are known to be
 // equal in two versions of an object. It covers the first 32 fields and the first
-// 32 columns. A missing cell may or may not have changed, so the zero value is
+// 32 columns. A cell outside the set may or may not have changed, so the empty set is
 // always correct.
 type Cells uint64
 
@@ -14,14 +14,14 @@ const (
 // AllCells contains every cell that a set can represent.
 const AllCells = ^Cells(0)
 
-// FieldCell returns the cell of the i-th field, or zero if i is beyond the 32nd.
+// FieldCell returns the cell of the field with index i, or zero if i is 32 or more.
 func FieldCell(i int) Cells { return 1 << i & allFields }
 
-// ColumnCell returns the cell of the i-th column, or zero if i is beyond the
-// 32nd.
+// ColumnCell returns the cell of the column with index i, or zero if i is 32 or more.
 func ColumnCell(i int) Cells { return 1 << i << cellsOfAKind }
 
-// ColumnCellsFrom returns the cells of the i-th column and of all after it.
+// ColumnCellsFrom returns the cells of the column with index i and of all columns
+// after it.
 func ColumnCellsFrom(i int) Cells { return AllCells << (cellsOfAKind + i) }
 
 // Has reports whether the set contains the cell.

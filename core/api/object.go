@@ -9,8 +9,9 @@ const (
 	// Immutable reports that the object sets `immutable: true` (ConfigMaps,
 	// Secrets).
 	Immutable Flags = 1 << iota
-	// FinalStateUnknown marks a deletion that a relist discovered. The content is
-	// the last known version, which may not be the last one that existed.
+	// FinalStateUnknown marks a deletion that a relist discovered. The event contains
+	// the last version that the cacher knew, which may not be the last one that
+	// existed.
 	FinalStateUnknown
 	// EndOfInitialEvents marks the bookmark that ends the initial events of a
 	// watch (rule W23).
@@ -23,12 +24,12 @@ type Label struct{ Key, Value string }
 // Labels is a label set, sorted by key. Keys are unique.
 //
 // If an object has an owner, its label set from a source or connector starts with a label
-// whose key is empty. Kubernetes allows no such label. Its value is the text of the
-// [Owner]. Most objects of one owner have equal labels and share one label set, so the
-// owner takes no memory per object.
+// whose key is empty. The value of this label is the text of the [Owner]. Kubernetes does
+// not allow empty keys. Most objects of one owner have equal labels and share one label
+// set, so the owner takes no memory per object.
 type Labels []Label
 
-// OwnerText returns the text of the owner, or "".
+// OwnerText returns the text of the owner, or "" if the set has none.
 func (l Labels) OwnerText() string {
 	if len(l) > 0 && l[0].Key == "" {
 		return l[0].Value
@@ -81,8 +82,8 @@ const (
 	NoBody Codec = iota
 	// JSON is the object's plain JSON.
 	JSON
-	// Packed is the object's JSON as one compressed block of package body. The
-	// block refers to the dictionary of its resource.
+	// Packed is the object's JSON as one compressed block of package body. The block
+	// refers to the dictionary of the object's resource.
 	Packed
 	// Delta is the difference from the object's base body, as one compressed
 	// block. Decoding it requires the plain JSON of the base and the dictionary.
@@ -99,8 +100,8 @@ type Body struct {
 // Object is one version of an object.
 //
 // Fields and Columns follow the order of [Schema.Fields] and [Schema.Columns]. The
-// strings and bytes of an Object may alias the buffer it was read from. Copy them if they
-// must outlive that buffer.
+// strings and bytes of an Object may alias the buffer that the Object was read from. Copy
+// them if they must outlive that buffer.
 type Object struct {
 	Key             Key
 	UID             string

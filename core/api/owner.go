@@ -6,16 +6,17 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// Owner is the owner reference of an object's controller, or the first one if the object
-// has no controller. Kind and Name are empty if only the UID is known.
+// Owner is the owner reference of an object's controller, or the first owner reference
+// if the object has no controller. Kind and Name are empty if only the UID is known.
 type Owner struct{ Kind, Name, UID string }
 
-// ownerKinds are the kinds that the text of an owner represents by a digit, their index.
-// The indexes are part of the wire format. A kind cannot begin with a digit.
+// ownerKinds are the kinds that the text of an owner abbreviates to one digit, the index
+// of the kind. The indexes are part of the wire format. The digit is unambiguous,
+// because no kind begins with a digit.
 var ownerKinds = [...]string{"ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "Deployment", "Node", "Service"}
 
 // stem replaces the owner's name in the text if that name equals the object's name up to
-// its last hyphen. Kubernetes allows no percent sign in a name.
+// the last hyphen. Kubernetes allows no percent sign in a name.
 const stem = "%"
 
 // Append appends the text that represents the owner in the label set of the object with
@@ -44,7 +45,7 @@ func (o Owner) Append(dst []byte, object string) []byte {
 }
 
 // ParseOwner parses the text of an owner of the object with the given name. The result
-// aliases both.
+// aliases both strings.
 func ParseOwner(text, object string) Owner {
 	kind, rest, _ := lite.Cut(text, '/')
 	name, uid, ok := lite.Cut(rest, '/')

@@ -10,7 +10,8 @@ import (
 // empty for the core group.
 type Resource struct{ Group, Version, Name string }
 
-// ParseResource parses text such as "v1/pods" or "apps/v1/deployments".
+// ParseResource parses text such as "v1/pods" or "apps/v1/deployments". It returns a
+// 400 BadRequest for text of any other form.
 func ParseResource(text string) (Resource, error) {
 	var r Resource
 	group, rest, _ := lite.Cut(text, '/')
@@ -45,17 +46,18 @@ func (r Resource) String() string { return r.APIVersion() + "/" + r.Name }
 // Column is one typed column of a resource's table.
 //
 // Path is a JSONPath as in the printer columns of a CustomResourceDefinition, in the
-// subset that core/objectjson documents. Kind is the type of the cells. A missing value
-// or one of another type becomes Null. Narrow tables show only columns of priority
+// subset that core/objectjson documents. Kind is the type of the cells. A value that is
+// missing or has another type becomes Null. Narrow tables show only columns of priority
 // zero. No table shows columns of priority Hidden, which are for queries and for the
 // times of rows.
 //
 // If Printer is empty, a cell is the value at Path. Otherwise Printer names a function of
-// core/catalog that computes the cells. Path then contains its arguments: zero or more
-// paths, separated by blanks.
+// core/catalog that computes the cells. Path then contains the arguments of that
+// function: zero or more paths, separated by blanks.
 //
-// Default replaces missing values. In a column of kind Integer or Bool it is the
-// value of the cell. In other columns the cell stays Null, and tables show Default.
+// Default replaces missing values. In a column of kind Integer or Bool, Default
+// becomes the value of the cell. In other columns the cell stays Null, and tables
+// show Default.
 type Column struct {
 	Name     string
 	Kind     ValueKind
@@ -79,7 +81,8 @@ const (
 )
 
 // WithTimes returns the schema with a column for the creation time and one for the
-// deletion time of objects. Columns that it adds are hidden.
+// deletion time of objects. WithTimes adds only a column that is missing, and hides
+// that column.
 func (s *Schema) WithTimes() *Schema {
 	with := *s
 	with.Columns = s.Columns[:len(s.Columns):len(s.Columns)]

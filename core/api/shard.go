@@ -20,8 +20,8 @@ func (s Shard) Has(namespace string) bool {
 	return s.Whole() || ShardOf(namespace, s.Count).Index == s.Index
 }
 
-// ShardOf returns the shard, one of count, that contains the namespace. The hash
-// is 32-bit FNV-1a over the bytes of the name.
+// ShardOf returns the one of count shards that contains the namespace. The hash is
+// 32-bit FNV-1a over the bytes of the name.
 func ShardOf(namespace string, count uint32) Shard {
 	hash := uint32(2166136261)
 	for i := range len(namespace) {

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// These numbers never change, because they determine which Durable Object
-// stores a namespace. testdata/edge/clusters.json has more cases.
+// These indexes must never change, because they determine which Durable Object stores
+// a namespace. testdata/edge/clusters.json has more cases.
 func TestShardOfANamespaceNeverChanges(t *testing.T) {
 	for namespace, index := range map[string]uint32{"": 5, "default": 14, "kube-system": 14, "shop": 9, "web": 1} {
 		assert.Equal(t, api.Shard{Index: index, Count: 16}, api.ShardOf(namespace, 16), namespace)

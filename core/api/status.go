@@ -55,8 +55,8 @@ type Status struct {
 	// RetryAfterSeconds is how long to wait before a retry, or zero if
 	// unspecified.
 	RetryAfterSeconds int
-	// Continue is set in the 410 for an expired continue token. It continues the
-	// list at the same key with the latest state (rule C52).
+	// Continue is a new token in the 410 for an expired continue token. A list with
+	// the new token continues at the same key, with the latest state (rule C52).
 	Continue string
 }
 
@@ -65,7 +65,8 @@ func (s *Status) Error() string {
 	return strconv.Itoa(s.Code) + " " + string(s.Reason) + ": " + s.Message
 }
 
-// Is makes errors.Is compare code and reason only.
+// Is reports whether target is a *Status with the same code and reason. It is for
+// errors.Is.
 func (s *Status) Is(target error) bool {
 	t, ok := target.(*Status)
 	return ok && t.Code == s.Code && t.Reason == s.Reason
@@ -165,7 +166,7 @@ func Protocol(message string) *Status {
 	return &Status{Code: CodeBadRequest, Reason: ReasonProtocol, Message: message}
 }
 
-// AsStatus returns err if it is a *Status, and otherwise a 500 with its text
+// AsStatus returns err if err is a *Status, and otherwise a 500 with the text of err
 // (rule C9).
 func AsStatus(err error) *Status {
 	if s, ok := err.(*Status); ok {

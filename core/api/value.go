@@ -24,9 +24,9 @@ const (
 // milliseconds since the epoch in Int, and Duration a number of milliseconds.
 // Number uses Float, and String uses Text.
 //
-// An Integer may count events. Time is then the time of the last one in
-// milliseconds since the epoch, and zero if unknown. Tables show it as an age:
-// "3 (5m ago)".
+// An Integer may count events. Time is then the time of the last event in
+// milliseconds since the epoch, or zero if unknown. Tables show Time as an age: "3
+// (5m ago)".
 type Value struct {
 	Kind  ValueKind
 	Int   int64

@@ -30,17 +30,18 @@ const (
 	// PolicyConflate keeps only the newest state of each object, in order. The consumer
 	// reaches the current state, and the queue is bounded.
 	PolicyConflate
-	// PolicyStall keeps a position in the history. The watch pauses and continues
-	// from there. It ends when the event at that position leaves the history.
+	// PolicyStall keeps a position in the history. The watch pauses, and later
+	// continues from that position. It ends when the event at that position leaves
+	// the history.
 	PolicyStall
 )
 
-// WatchEnd is the reason why a watch ended. Every end that a consumer can observe
-// has one.
+// WatchEnd is the reason why a watch ended. Every end that a consumer can observe has
+// a reason.
 type WatchEnd uint8
 
-// An engine reports all reasons except the first three. The clients that embed the
-// engine report those.
+// Clients that embed an engine report the first three reasons. The engine reports all
+// others.
 const (
 	// WatchEndClosed means that the consumer closed the watch.
 	WatchEndClosed WatchEnd = iota
@@ -80,7 +81,8 @@ func (e WatchEnd) String() string {
 	return ""
 }
 
-// Expired returns the 410 of a watch that ended for this reason.
+// Expired returns a 410 for a watch that ended for this reason, with the reason as
+// Cause.
 //
 //go:noinline
 func (e WatchEnd) Expired(message string) *Status {
