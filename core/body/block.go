@@ -8,7 +8,7 @@ const maxDictionary = 64 << 10
 // bits of an operation's first byte are its type; n is the number in the other six bits.
 //
 //	0  literal of n+1 bytes, which follow. If n is 60, 61 or 62, the length minus one
-//	   follows first, in n-59 bytes. 63 is a [token].
+//	   follows first, in n-59 bytes. If n is 63, a [token] follows.
 //	1  near copy of 4 + n%8 bytes. The distance has 11 bits: n/8 are the highest
 //	   three, and the next byte has the others. Distance 0 means the distance of
 //	   the last copy. If n%8 is then 5, 6 or 7, the length follows in 1, 2 or 3
@@ -18,9 +18,9 @@ const maxDictionary = 64 << 10
 //	   length minus 62 follows in n-59 bytes. 63 is a far copy: one byte with the
 //	   length minus one follows, and three bytes with the distance.
 //
-// Numbers are little-endian. Distances count back from the end of the output, and
-// continue before its start in the guide, and before the guide in the dictionary. A
-// copy that starts in one of them ends in it.
+// Numbers are little-endian. Distances count back from the end of the output. The
+// guide precedes the output, and the dictionary precedes the guide. A copy that
+// starts in the guide or in the dictionary also ends in that text.
 const (
 	opLiteral = iota
 	opNear
@@ -56,15 +56,15 @@ type block struct {
 // guide is the text that the output resembles most: the base of a delta, or the
 // dictionary if there is no base.
 //
-// An operation of type 3 continues the last copy from it. If the guide is a base, a
-// literal replaces the same number of bytes in it. The next copy therefore has the same
-// distance from the base as the last one. If the guide is a dictionary, literals are
-// insertions, because the values of a skeleton are empty. The copy therefore starts where
-// the last copy from the dictionary ended.
+// An operation of type 3 continues the last copy from the guide. If the guide is a base,
+// a literal replaces the same number of bytes of the base. The continuation therefore has
+// the same distance as the last copy from the base. If the guide is a dictionary,
+// literals are insertions, because the values of a skeleton are empty. The continuation
+// therefore starts where the last copy from the dictionary ended.
 type guide struct {
 	text     []byte
 	inserts  bool
-	distance int // of the last copy out of it
+	distance int // of the last copy from the guide
 	end      int // the end of the last copy, as an offset in text
 }
 
@@ -112,7 +112,7 @@ func (b *block) decode() bool {
 	return b.d == len(b.dst)
 }
 
-// number reads a number of 1 to 3 bytes.
+// number reads a number of 1 to 3 bytes. It returns false if the input is too short.
 func (b *block) number(bytes int) (v int, ok bool) {
 	if len(b.src)-b.s < bytes {
 		return 0, false
@@ -176,6 +176,7 @@ func (b *block) continues(n int) (length int, ok bool) {
 }
 
 // copy appends n bytes that start at the current distance before the end of the output.
+// It returns false if the copy is invalid.
 func (b *block) copy(n int) bool {
 	if b.distance <= 0 || n > len(b.dst)-b.d {
 		return false

@@ -13,9 +13,9 @@ import (
 const MaxDecoded = 16 << 20
 
 // Decode appends the body's plain JSON to dst. It is a core.Decoder. The dictionary
-// is the one that the body was encoded with, or nil. The base is the plain JSON that
-// a body of codec Delta is a delta against. On an error, dst is unchanged. Decode
-// does not retain its arguments.
+// is the one that the body was encoded with, or nil. The base is the plain JSON of
+// the version that a body of codec Delta applies to. On an error, dst is unchanged.
+// Decode does not retain its arguments.
 func Decode(dst []byte, body api.Body, dictionary, base []byte) ([]byte, error) {
 	if len(dictionary) > maxDictionary {
 		return dst, api.Internal("a dictionary of " + strconv.Itoa(len(dictionary)) +
@@ -66,8 +66,8 @@ func tooLarge(n uint64) error {
 		" bytes; the limit is " + strconv.Itoa(MaxDecoded))
 }
 
-// uvarint reads a varint of n bytes. If the number is cut off or longer than ten bytes, n
-// is zero.
+// uvarint returns the value v of the varint at the start of b, and its size n in bytes.
+// If the varint is truncated or longer than ten bytes, n is zero.
 func uvarint(b []byte) (v uint64, n int) {
 	for n < len(b) && n < 10 {
 		c := b[n]

@@ -46,7 +46,7 @@ func TestDeltaIsSmallAndRoundTrips(t *testing.T) {
 
 func TestDeltaOfEverything(t *testing.T) {
 	e := encoder(t, nil)
-	large := bytes.Repeat(pod, 50) // beyond the range of an upstream dictionary
+	large := bytes.Repeat(pod, 50) // larger than the maximum size of a dictionary
 	random := make([]byte, 70_000)
 	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(random); i++ {
 		random[i] = byte(r.Uint32())

@@ -53,9 +53,9 @@ func (e *Encoder) Encode(dst, json []byte) api.Body {
 	return api.Body{Codec: api.JSON, Data: append(dst, json...)[len(dst):]}
 }
 
-// EncodeDelta appends the delta from base to json to dst. Both are plain JSON. The body's
-// data is the appended part. If the delta takes more than limit bytes, or if either body
-// has more than 256 KiB, it returns false and appends nothing.
+// EncodeDelta appends to dst the delta that converts base to json. Both are plain JSON.
+// The body's data is the appended part. If the delta takes more than limit bytes, or if
+// either body has more than 256 KiB, it returns false and appends nothing.
 func (e *Encoder) EncodeDelta(dst, base, json []byte, limit int) (body api.Body, ok bool) {
 	if len(base) > maxDelta || len(json) > maxDelta {
 		return api.Body{}, false
@@ -99,8 +99,8 @@ func (e *Encoder) encode(dst []byte, limit int) ([]byte, bool) {
 	return dst, len(dst)-start <= limit
 }
 
-// next returns the next operation: a token, a copy, or neither. In the last case,
-// the byte at i belongs to a literal.
+// next returns the next operation: a token, a copy, or neither. If next returns
+// neither, the byte at i belongs to a literal.
 func (e *Encoder) next(i, literal int) (match, token) {
 	t := tokenAt(e.text[e.target:e.end], i-e.target)
 	t.at += e.target
@@ -122,8 +122,9 @@ func (e *Encoder) next(i, literal int) (match, token) {
 	return m, token{}
 }
 
-// upToToken returns the length of a copy. A copy may end inside the text of a token. It
-// then ends before the token if the token is smaller than the rest of its text.
+// upToToken returns the length to use for a copy. A copy may end inside a text that a
+// token could encode. If the token takes fewer bytes than the rest of that text, the
+// copy is shortened to end before the text.
 func (e *Encoder) upToToken(m match) int {
 	end, n := m.at+m.n, m.n
 	if end >= e.end || !isTokenByte(e.text[end]) {
@@ -154,8 +155,9 @@ func appendLiteral(dst, literal []byte) []byte {
 	return append(dst, literal...)
 }
 
-// appendCopy writes a copy. The first operation encodes as much as its distance
-// allows. The rest is a continuation in the guide or a repetition of the distance.
+// appendCopy appends the operations of a copy to dst. The first operation encodes as
+// much as its distance allows. The rest is a continuation in the guide or a
+// repetition of the distance.
 func (e *Encoder) appendCopy(dst []byte, m match) []byte {
 	distance := m.at - m.from
 	switch {

@@ -50,7 +50,7 @@ type index struct {
 	bits  uint
 }
 
-// fill indexes the first size bytes of text, which at least two more bytes must follow.
+// fill indexes the first size bytes of text. At least two more bytes must follow them.
 func (x *index) fill(text []byte, size int, tableBits uint) {
 	if x.heads == nil {
 		x.heads, x.bits = make([]int32, 1<<tableBits), tableBits
@@ -66,7 +66,8 @@ func (x *index) fill(text []byte, size int, tableBits uint) {
 	}
 }
 
-// gramAt returns a hash of the gram at i. At least eight bytes must follow i.
+// gramAt returns a hash of the gram at i. The text must contain at least eight bytes
+// from i on.
 func gramAt(text []byte, i int, tableBits uint) uint64 {
 	return binary.LittleEndian.Uint64(text[i:]) << 16 * 0x9E3779B185EBCA87 >> (64 - tableBits)
 }
@@ -133,7 +134,7 @@ func (f *finder) find(i int) match {
 }
 
 // follow returns the better of two matches: the continuation in the guide, and the copy
-// at the distance of the last one.
+// at the distance of the last copy.
 func (f *finder) follow(i int) match {
 	var best match
 	if from := i - f.guide.continuation(i-f.target); f.isInGuide(from) {
@@ -147,7 +148,8 @@ func (f *finder) follow(i int) match {
 	return best
 }
 
-// search returns the match at i that saves most, or best if none saves more.
+// search returns the match at i that saves most, or the argument best if no match
+// saves more.
 func (f *finder) search(i int, best match) match {
 	if !f.guide.inserts {
 		if !f.indexed {
@@ -233,8 +235,8 @@ func (f *finder) length(from, i int) int {
 	return n
 }
 
-// extendBack extends a match to the left into unwritten text, unless it continues in
-// the guide.
+// extendBack extends a match to the left into text that is not encoded yet, unless
+// the match continues the last copy from the dictionary.
 func (f *finder) extendBack(m match, literal int) match {
 	if f.guide.inserts && f.continues(m) {
 		return m
@@ -245,10 +247,10 @@ func (f *finder) extendBack(m match, literal int) match {
 	return m
 }
 
-// upToGuide truncates a copy if a continuation of the guide can replace its end and
-// reaches further. A continuation takes one byte, and another copy takes three. A
-// truncated copy of fewer than leastNear bytes is dropped, so that its bytes become a
-// literal.
+// upToGuide truncates a copy if a continuation in the guide can replace the end of
+// the copy and reaches further. A continuation takes one byte, and another copy takes
+// three. A truncated copy of fewer than leastNear bytes is dropped, so that its bytes
+// become a literal.
 func (f *finder) upToGuide(m match) match {
 	if f.continues(m) {
 		return m

@@ -19,7 +19,7 @@ func (t token) size() int {
 // searches for the start of a token.
 const maxTokenLookBack = 80
 
-// isTokenByte reports whether a byte occurs in tokens.
+// isTokenByte reports whether a byte can occur in the text of a token.
 func isTokenByte(c byte) bool {
 	return isHex(c) || c == '-' || c == ':' || c == '.' || c == 'T' || c == 'Z'
 }
@@ -79,8 +79,8 @@ func isUUID(text []byte) bool {
 	return true
 }
 
-// isTime reports whether a text begins with a time that a token can encode, up to
-// its seconds.
+// isTime reports whether a text begins with a time that a token can encode. It checks
+// the text up to the seconds.
 func isTime(text []byte) bool {
 	if len(text) < timeLength || text[4] != '-' || text[10] != 'T' {
 		return false
@@ -108,7 +108,8 @@ func unixSeconds(text []byte) (uint32, bool) {
 	return uint32(s), err == nil && s == int64(uint32(s))
 }
 
-// append writes the encoding of the token, which occurs in text.
+// append appends the encoding of the token to dst. The position of the token is an
+// offset in text.
 func (t token) append(dst, text []byte) []byte {
 	text = text[t.at : t.at+t.length]
 	dst = append(dst, tokenTag<<2, byte(t.kind))
@@ -140,7 +141,7 @@ func appendHex(dst, text []byte) []byte {
 	return dst
 }
 
-// value returns the value of a hexadecimal digit.
+// value returns the number that a lower-case hexadecimal digit represents.
 func value(c byte) byte {
 	if c <= '9' {
 		return c - '0'

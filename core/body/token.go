@@ -6,7 +6,7 @@ package body
 //
 //	0  a UUID in lower case, 16 bytes
 //	1  a time such as 2026-05-01T12:00:00Z, 4 bytes: seconds since 1970
-//	2  one such as 2026-05-01T12:00:00.123456Z, 7 bytes: the microseconds follow
+//	2  a time such as 2026-05-01T12:00:00.123456Z, 7 bytes: the microseconds follow
 //	n  2n hexadecimal digits in lower case, n bytes
 const (
 	uuidToken = iota
@@ -25,7 +25,7 @@ const (
 
 const digits = "0123456789abcdef"
 
-// token decodes a token.
+// token decodes the next token. It returns false if the token is invalid.
 func (b *block) token() bool {
 	kind, ok := b.number(1)
 	if !ok {
@@ -79,7 +79,8 @@ func putHex(dst, src []byte) {
 	}
 }
 
-// uuidParts are the offsets of the groups of a UUID, in bytes and in its text.
+// uuidParts contains the range of each group of a UUID in its 16 bytes, and the
+// offset of the group in its text.
 var uuidParts = [...]struct{ from, to, at int }{{0, 4, 0}, {4, 6, 9}, {6, 8, 14}, {8, 10, 19}, {10, 16, 24}}
 
 func putUUID(dst, src []byte) {
@@ -95,7 +96,7 @@ func seconds(b []byte) uint32 {
 	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
-// putTime writes a time up to its seconds.
+// putTime writes a time to dst, from the year to the seconds.
 func putTime(dst []byte, seconds uint32) {
 	year, month, day := date(seconds / 86400)
 	second := seconds % 86400
@@ -116,7 +117,7 @@ func putNumber(dst []byte, n uint32) {
 	}
 }
 
-// date returns the date of a day, counted from 1970.
+// date returns the date of a day, given as the number of days since 1970-01-01.
 func date(day uint32) (year, month, dayOfMonth uint32) {
 	for year = 1970; day >= yearDays(year); year++ {
 		day -= yearDays(year)

@@ -1,10 +1,11 @@
 // Package skeleton contains the dictionaries that compress bodies.
 //
-// Every reader with any right to a resource receives its dictionary, so dictionaries
-// contain no data of objects. They consist of public data: the member names of
-// Kubernetes' own kinds in their usual order, and the values that Kubernetes itself
-// sets. They depend only on the resource and its kind, and are compiled in. Custom
-// resources, whose members beyond the metadata are unknown, share one skeleton.
+// Every reader with any right to a resource receives the dictionary of that resource,
+// so dictionaries contain no data of objects. They consist of public data: the member
+// names of Kubernetes' own kinds in their usual order, and the values that Kubernetes
+// itself sets. They depend only on the resource and its kind, and are compiled in.
+// Custom resources, whose members beyond the metadata are unknown, share one
+// skeleton.
 //
 // # Files
 //
@@ -12,13 +13,13 @@
 // sequence of JSON values. The first is an object as Kubernetes writes it, with an empty
 // string or the number -1 for each value that differs between objects. The dictionary
 // contains this object twice. In the first copy, the members are in the order of the
-// file, as Kubernetes stores built-in kinds. In the second, they are sorted, as in custom
-// resources and in the output of many tools. The other values are objects with optional
-// members, which the dictionary contains without the outer braces.
+// file, as Kubernetes stores built-in kinds. In the second copy, the members are sorted,
+// as in custom resources and in the output of many tools. The other values are objects
+// with optional members, which the dictionary contains without the outer braces.
 //
 // Some values are placeholders. "$metadata" and "$podspec" are replaced with the first
-// value of the file with that name, and its other values are appended. "$apiVersion" and
-// "$kind" are replaced with the values of the resource.
+// value of the file with that name. The other values of that file are appended to the
+// dictionary. "$apiVersion" and "$kind" are replaced with the values of the resource.
 package skeleton
 
 import (
@@ -116,7 +117,8 @@ func read(name string) ([]json.RawMessage, error) {
 // variable matches the placeholder of a number that differs between objects.
 var variable = regexp.MustCompile(`:-1\b`)
 
-// text returns a value as it appears in a dictionary.
+// text returns a value in the form that dictionaries contain: compact, and without
+// the number -1.
 func text(value json.RawMessage) []byte {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {
