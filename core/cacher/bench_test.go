@@ -55,7 +55,7 @@ func cpuNanos() int64 {
 }
 
 // selectors are kinds of watches, each with distinct selectors. A change matches ten
-// watches, regardless of their total number.
+// watches, regardless of the total number of watches.
 var selectors = []struct {
 	name  string
 	watch func(i, of int) cacher.WatchOptions

@@ -24,8 +24,8 @@ type Config struct {
 // Observer is notified of every change after the cacher applied it and before any
 // watch receives it.
 type Observer interface {
-	// Changed reports one change. The event's versions are valid during the call.
-	// So is the object's ID, even if the object was deleted.
+	// Changed reports one change. The event's versions and the object's ID are valid
+	// during the call, even if the object was deleted.
 	Changed(id store.ID, e *history.Event)
 	// Replaced reports that a list replaced the state. Any object may have
 	// changed, and all IDs are new.
@@ -79,7 +79,8 @@ func (c *Cacher) Arena() *store.Arena { return c.arena }
 // Window returns the window of recent changes.
 func (c *Cacher) Window() *history.Window { return c.window }
 
-// State returns the current state for reading. Each list replaces it with a new store.
+// State returns the current state for reading. Each list replaces the returned store
+// with a new one.
 func (c *Cacher) State() *store.Store { return c.state }
 
 // Listing returns the part of the cacher that replaces the state with a list.
@@ -110,25 +111,26 @@ type Update struct {
 	// body.
 	Member store.MemberRef
 	// Body is the body of the object, if the caller has it in a separate slice instead of
-	// in Envelope. Apply stores it together with Envelope. Both may alias the arena.
+	// in Envelope. Apply stores Body together with Envelope. Body and Envelope may alias
+	// the arena.
 	Body []byte
-	// Object, if not zero, is the ID of the object in the state. It saves a
+	// Object, if not zero, is the ID of the object in the state. A known ID saves a
 	// lookup.
 	Object store.ID
 	// Unchanged, if not zero, contains cells that are equal in this version and the
 	// current one. If it is zero, Apply compares the versions.
 	Unchanged api.Cells
-	// Base is the base of a body with codec Delta. Its own body is optional if the
-	// current version is that base or has the same base.
+	// Base is the version that a body with codec Delta applies to. The body of Base
+	// is optional if the current version is Base or has the same base.
 	Base wire.Base
-	// Revised lets Apply replace a version that is as new or newer. A joined row needs
-	// this, because it also changes with objects of other collections.
+	// Revised lets Apply replace a version that is as new or newer. Joined rows need
+	// this, because a row also changes with objects of other collections.
 	Revised bool
 }
 
-// store stores a version and returns it with one reference. held is the current version or
-// zero. The base of the body is held, the base of held, or part of p. store fails if the
-// base is missing.
+// store stores a version and returns it with one reference. The argument held is the
+// current version, or zero. The base of the body is that version, the base of that
+// version, or part of p. store fails if the base is missing.
 func (c *Cacher) store(p *Update, held store.Ref) (store.Ref, *api.Status) {
 	base, status := c.bodies.Stored(p.Envelope.Key(), p.ResourceVersion, &p.Base, held, p.Member)
 	if status != nil {
@@ -153,8 +155,8 @@ func (c *Cacher) store(p *Update, held store.Ref) (store.Ref, *api.Status) {
 }
 
 // Apply makes a new version of an object current. It ignores a version that is
-// not newer than the current one. It fails, without any change, if the base of
-// the body is missing.
+// not newer than the current one. It fails, without any change, if the base of the
+// body is missing or the restored state is corrupt.
 func (c *Cacher) Apply(p *Update, now int64) *api.Status {
 	c.at.Now = max(c.at.Now, now)
 	id := p.Object
@@ -191,7 +193,8 @@ func (c *Cacher) Apply(p *Update, now int64) *api.Status {
 	return nil
 }
 
-// unchanged returns cells that are equal in the previous version, or zero.
+// unchanged returns the cells that are known to be equal in p and in the previous
+// version.
 func (c *Cacher) unchanged(p *Update, previous store.Ref) api.Cells {
 	if p.Unchanged != 0 || previous == 0 {
 		return p.Unchanged
@@ -199,8 +202,8 @@ func (c *Cacher) unchanged(p *Update, previous store.Ref) api.Cells {
 	return p.Envelope.SameCells(c.arena.Envelope(previous))
 }
 
-// Delete removes an object. It emits no event if the object does not exist (rule
-// W29) or is newer than the deletion.
+// Delete removes an object. It emits no event if the object does not exist (rule W29)
+// or its version is not older than the deletion.
 func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 	c.at.Now = max(c.at.Now, now)
 	c.retractFault(key, rv, "deleted")
@@ -226,14 +229,15 @@ func (c *Cacher) commit(id store.ID, e history.Event) {
 }
 
 // Progress records that the source has just confirmed rv and that everything up to rv has
-// been applied (rule H14). Changes alone do not imply this, because they may be old.
+// been applied (rule H14). A change alone does not imply progress, because the change may
+// be old.
 func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 	c.EndRevision(rv, now)
 	c.progress()
 }
 
-// EndRevision records that everything up to rv has been applied, and ends a
-// [Waits.BeginRevision].
+// EndRevision records that everything up to rv has been applied, and ends the
+// revision that [Waits.BeginRevision] began.
 func (c *Cacher) EndRevision(rv api.ResourceVersion, now int64) {
 	c.at.Now = max(c.at.Now, now)
 	c.dropDeletedFaults(rv)
@@ -300,7 +304,8 @@ func (c *Cacher) Tick(now int64) {
 	c.arena.Repack()
 }
 
-// NextTick returns the time at which Tick has work to do, or zero.
+// NextTick returns the time at which Tick next has work to do, or zero if it has
+// none.
 func (c *Cacher) NextTick() int64 {
 	next := c.watches.NextTick()
 	for i := range c.waits.list {

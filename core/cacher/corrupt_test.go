@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 )
 
-// An invalid part of a restored state fails all reads, and the error names no
+// If a part of a restored state is invalid, all reads fail, and their error names no
 // object (rule B25).
 func TestReadErrorsOfACorruptStateNameNoObject(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})

@@ -26,8 +26,8 @@ func TestUnusedDictionariesAreForgotten(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A dictionary stays as long as any version needs it: in the history, or as a
-// base of another version.
+// A dictionary is retained while any version needs it, even if that version is only
+// in the history or the base of another version.
 func TestDictionariesOfOldVersionsStay(t *testing.T) {
 	w := listed(t, 10)
 	w.Bodies().SetDictionary([]byte("one"))

@@ -23,8 +23,9 @@ func (w *world) fill(x *watcher.Watcher) {
 	require.False(w.t, x.Stopped())
 }
 
-// T19: dispatch waits for a slow consumer until the budget is used up, then
-// terminates it. All other consumers receive everything in order.
+// T19: dispatch waits for a slow consumer until the budget is used up, and then
+// terminates the watch of that consumer. All other consumers receive everything in
+// order.
 func TestC26_DispatchWaitsForASlowConsumer(t *testing.T) {
 	w := listed(t, 10)
 	slow, fast := w.start(since("10")), w.start(conflating("10"))
@@ -151,8 +152,8 @@ func TestC19_WatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// W34: an event that a watch reads from the history is not queued as well, where
-// it would be conflated with later events.
+// W34: an event that a watch reads from the history is not also queued, because the
+// queue would conflate that event with later ones.
 func TestW34_ConflatingWatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))
@@ -280,7 +281,7 @@ func TestW25_BookmarksOnlyOnRequest(t *testing.T) {
 	assert.Empty(t, w.take(x))
 }
 
-// C30: a bookmark comes after the events that wait for a slow consumer.
+// C30: a bookmark is delivered after the events that wait for a slow consumer.
 func TestC30_BookmarkNeverOvertakesAnEvent(t *testing.T) {
 	w := listed(t, 10)
 	marked := w.start(cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, Policy: api.PolicyConflate})
@@ -301,7 +302,8 @@ func TestC30_BookmarkNeverOvertakesAnEvent(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// W36: initial events that exceed the queues are followed by the end bookmark.
+// W36: the end bookmark follows the initial events even if these exceed the capacity
+// of the queues.
 func TestW36_ManyInitialEvents(t *testing.T) {
 	w := newWorld(t, history.Limits{})
 	var items, want []string

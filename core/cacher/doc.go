@@ -16,8 +16,8 @@
 // Unlike the watch cache of kube-apiserver, this cache has no storage behind it. It
 // therefore differs from that cache in these points:
 //
-//   - A watch or list that arrives before the first list waits for it instead
-//     of failing (rules C6, C7), because no storage could answer it.
+//   - A request that arrives before the first list has completed waits for that list
+//     (rules C6, C7). It does not fail, because no storage could answer it.
 //   - A list or watch without a resource version reads the newest version in the
 //     cache (rules C12, C36).
 //   - A relist sends watches the difference instead of ending them (rule C3).

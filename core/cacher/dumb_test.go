@@ -44,7 +44,7 @@ func (d *dumb) change(rv api.ResourceVersion, key, text string) {
 	}
 }
 
-// relist sets a new state and records the difference.
+// relist sets a new state and records its differences from the old state.
 func (d *dumb) relist(rv api.ResourceVersion, next map[string]string) {
 	var changes []dumbEvent
 	for _, key := range slices.Sorted(maps.Keys(next)) {
@@ -131,7 +131,8 @@ func (s *selection) list(state map[string]string) []string {
 	return names
 }
 
-// match returns the event that a reader receives, if any.
+// match returns the event that a reader with this selection receives for a change,
+// and reports whether there is one.
 func (s *selection) match(e *dumbEvent) (string, bool) {
 	before, after := s.matches(e.before), s.matches(e.after)
 	name := e.key + "@" + e.rv.String()

@@ -16,11 +16,12 @@ type Fault struct {
 	Status          *api.Status
 }
 
-// maxFaults limits the number of faults. Beyond it, the oldest is forgotten.
+// maxFaults limits the number of faults. Beyond the limit, the oldest fault is
+// dropped.
 const maxFaults = 1000
 
-// faults keeps the known faults in order of arrival, so that new readers receive
-// them too. Each fault has an increasing number.
+// faults stores the known faults in order of arrival, so that new readers receive
+// them too. Faults are numbered in this order.
 type faults struct {
 	list []Fault
 	next int // number of the next fault; the last in list has next-1
@@ -57,8 +58,8 @@ func (f *faults) since(key api.Key, rv api.ResourceVersion) bool {
 }
 
 // retractFault retracts the fault of a key that was replaced or deleted at rv. A reader
-// may have another version from before the fault than this cacher. The event of the
-// change would then not correct the reader.
+// may have a version from before the fault that this cacher lacks. The event of the
+// change would then not correct that reader.
 func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	if len(c.faults.list) > 0 && c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})
@@ -94,10 +95,10 @@ func (c *Cacher) dropDeletedFaults(rv api.ResourceVersion) {
 }
 
 // Retracted reports whether the fault retracts an earlier one: the object was deleted or
-// replaced, and its versions before this one are invalid.
+// replaced, and its versions before the resource version of the fault are invalid.
 func (f *Fault) Retracted() bool { return f.Status.Code == api.CodeNotFound }
 
 // Faults returns the current faults, oldest first, and a number that changes with
 // every new fault. A fault with code 404 retracts an earlier one: versions of the
-// object before it are invalid.
+// object before the retraction are invalid.
 func (c *Cacher) Faults() (list []Fault, mark int) { return c.faults.list, c.faults.next }

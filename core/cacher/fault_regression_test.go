@@ -40,7 +40,8 @@ func TestC53_DeletionOfAFaultyObjectIsReported(t *testing.T) {
 }
 
 // A connector that never had a good version of a faulty object reports its
-// deletion by retracting the fault. Readers with an older good version remove it.
+// deletion by retracting the fault. Readers with an older good version remove that
+// version.
 func TestC53_RetractedFaultRemovesTheLastGoodVersion(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.Listing().Begin()

@@ -52,8 +52,8 @@ func (c *Cacher) planList(o *ListOptions) (listPlan, *watcher.Filter, *api.Statu
 	return plan, filter, nil
 }
 
-// span returns the range [from, to) of the keys of a scope. An empty to means no
-// upper bound.
+// span returns the range [from, to) of the keys of a scope. If the result to is
+// empty, the range has no upper bound.
 func (c *Cacher) span(s api.Scope) (from, to api.Key) {
 	switch {
 	case s.Name != "" && (s.Namespace != "" || !c.schema.Namespaced):

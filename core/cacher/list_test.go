@@ -160,8 +160,8 @@ func TestC38_Get(t *testing.T) {
 	assert.Zero(t, w.State().Get("ns"))
 }
 
-// T22, T23, T29: a read waits at most three seconds until an event, progress or
-// a list brings its version.
+// T22, T23, T29: a read waits at most three seconds until an event, progress or a
+// list advances the collection to the requested version.
 func TestC34_Freshness(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	var answers []string

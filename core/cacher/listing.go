@@ -43,7 +43,8 @@ func (l *Listing) Expect(objects uint64) {
 	l.staging.state.Expect(int(min(objects, believed)))
 }
 
-// Len returns the number of objects of the list in progress, and whether there is one.
+// Len returns the number of objects of the list in progress, and whether a list is in
+// progress.
 func (l *Listing) Len() (objects int, ok bool) {
 	if l.staging == nil {
 		return 0, false
@@ -101,8 +102,8 @@ func (l *Listing) Object(p *Update) *api.Status {
 	return nil
 }
 
-// sameVersion reports whether a stored version can be reused. Equal envelopes
-// mean equal content. The comparison includes the codec, because the stored
+// sameVersion reports whether the list can reuse the stored version ref for p. Equal
+// envelopes mean equal content. The comparison includes the codec, because the stored
 // version may lack a body.
 func (l *Listing) sameVersion(ref store.Ref, p *Update) bool {
 	c := l.cacher
@@ -121,8 +122,8 @@ func (l *Listing) Delete(key api.Key, rv api.ResourceVersion) {
 }
 
 // End replaces the state with the list in one step, and sets the resource version to rv
-// (rules H6, R11). Watches receive the difference as events in order of resource version,
-// followed by missed changes and deletions at rv.
+// (rules H6, R11). Watches receive the difference as events in order of resource version.
+// Missed changes and deletions follow, as events at rv.
 //
 // If rv is older than the current version, the source has gone back in time. All watches
 // end, because no event sequence leads to the new state. Watches that started at a
@@ -176,8 +177,8 @@ func (l *Listing) keepLastGood(old *store.Store) {
 	}
 }
 
-// keepNewer keeps versions that are newer than those in the list. This happens if
-// the newest version of an object is unreadable and the sender of the list has an
+// keepNewer keeps versions that are newer than those in the list. The list contains
+// an older version if the newest one is unreadable and the sender of the list has an
 // older last good version. An object never goes back in time.
 func (l *Listing) keepNewer(old *store.Store, rv api.ResourceVersion) {
 	c := l.cacher
@@ -192,10 +193,10 @@ func (l *Listing) keepNewer(old *store.Store, rv api.ResourceVersion) {
 	}
 }
 
-// dropStaleFaults removes last good versions of unreadable objects that are known to be
-// deleted: the current state does not contain them, although it is newer than the listed
-// version. The sender of the list missed the deletion, which happened before the
-// unreadable version.
+// dropStaleFaults removes the listed versions of unreadable objects that are known to be
+// deleted. Such an object is missing in the old state, although that state is newer than
+// the listed version. The sender of the list missed the deletion, which happened before
+// the unreadable version.
 func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 	c := l.cacher
 	if rv < c.at.Version {

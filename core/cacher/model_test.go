@@ -45,7 +45,7 @@ type reader struct {
 	state    map[string]string // versions by key, folded from the events
 	last     api.ResourceVersion
 	initial  bool // the initial events are incomplete
-	blind    bool // it started at a future version, so its state cannot be folded
+	blind    bool // it started at a future version, so its state cannot be derived from its events
 }
 
 func TestRandomRequestsAgreeWithAModel(t *testing.T) {
@@ -142,8 +142,8 @@ func (d *duel) judgeEnd(r *reader) {
 	}
 }
 
-// nextOf returns the event that a reader must receive after its first n events, or nil.
-// Events of the history follow the initial events.
+// nextOf returns the first event of the history that a reader must receive after its
+// first n events, or nil. The n events include the initial events.
 func (d *duel) nextOf(r *reader, n int) *dumbEvent {
 	n = max(n-len(r.want), 0)
 	for i := range d.dumb.events[r.position:] {
@@ -426,7 +426,7 @@ func (d *duel) listLatest() {
 	d.pages(opt, s, want[len(first.items):], rv)
 }
 
-// pages reads all pages and checks each.
+// pages reads all pages of a list, and compares each with the expected items.
 func (d *duel) pages(opt cacher.ListOptions, s *selection, want []string, rv api.ResourceVersion) {
 	d.seen["paged"]++
 	selective := s.labels+s.fields != ""

@@ -8,9 +8,10 @@ import (
 )
 
 // Pages is a list that is read in parts, all at one resource version. Call Next only
-// after Prepare has reported that the list is prepared; All calls both. Between two
-// reads a list holds no references to versions, regardless of the number of objects. It
-// can continue as long as the window has all changes since the list was opened.
+// after Prepare has reported that the list is prepared; All calls Prepare and Next.
+// Between two reads a list holds no references to versions, regardless of the number of
+// objects. It can continue as long as the window has all changes since the list was
+// opened.
 type Pages struct {
 	ResourceVersion api.ResourceVersion
 	// Continue is the token of the next page, or empty. Prepare sets it.
@@ -71,8 +72,9 @@ func (c *Cacher) open(plan *listPlan, filter *watcher.Filter) (*Pages, *api.Stat
 }
 
 // Prepare counts the items of a list with a limit until the meter is exhausted. It
-// reports whether the count is complete. Continue and Remaining are then set. It fails
-// with 410 like Next.
+// reports whether the count is complete, in which case Continue and Remaining are set.
+// Like Next, it fails with 410 if the window has evicted changes since the list was
+// opened.
 func (p *Pages) Prepare() (done bool, status *api.Status) {
 	n := p.count
 	if n == nil {
@@ -92,7 +94,7 @@ func (p *Pages) Prepare() (done bool, status *api.Status) {
 			return false
 		}
 		if !p.filter.Covers(key) {
-			return true // the client must not learn of its existence
+			return true // the client must not learn that the object exists
 		}
 		if p.left == p.plan.limit {
 			p.Remaining++
@@ -114,8 +116,8 @@ func (p *Pages) Prepare() (done bool, status *api.Status) {
 	return done, nil
 }
 
-// counted sets Continue and Remaining after the count. last is the key of the last item
-// on the page.
+// counted sets Continue and Remaining after the count. The argument last is the key of
+// the last item on the page.
 func (p *Pages) counted(last api.Key) {
 	p.count = nil
 	if p.Remaining > 0 {
@@ -132,8 +134,8 @@ func (p *Pages) continueAfter(last api.Key) {
 
 // Next yields the next items until take returns false, maxScanned objects were examined
 // or the meter is exhausted, and reports whether the list is complete. It adds no
-// references. It fails with 410 if the window has evicted changes since the list was
-// opened.
+// references to the items. It fails with 410 if the window has evicted changes since
+// the list was opened.
 func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, status *api.Status) {
 	c := p.cacher
 	if !p.state.catchUp(p.next) {
@@ -163,8 +165,8 @@ func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, stat
 	return done, nil
 }
 
-// All returns the items of a list without a meter, in key order. They have no
-// references and are valid until the cacher changes.
+// All returns the items of a list without a meter, in key order. All adds no
+// references, so the items are valid only until the cacher changes.
 func (p *Pages) All() (items []store.Ref, status *api.Status) {
 	_, status = p.Prepare()
 	for done := false; !done && status == nil; {

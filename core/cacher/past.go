@@ -11,8 +11,8 @@ import (
 )
 
 // past is the collection as it was at one moment: the current state minus the later
-// events of the window. It holds no references. The window retains the versions that are
-// needed, as long as it contains the events.
+// events of the window. It holds no references. The window retains the versions of its
+// events, so the state can be read as long as the window contains these events.
 type past struct {
 	cacher     *Cacher
 	generation int
@@ -27,7 +27,8 @@ func (c *Cacher) stateNow() *past {
 	return &past{cacher: c, generation: c.window.Generation(), first: end, end: end}
 }
 
-// stateAt returns the collection as it was at a resource version.
+// stateAt returns the collection as it was at a resource version. It fails if the
+// window lacks a change after that version.
 func (c *Cacher) stateAt(rv api.ResourceVersion) (*past, *api.Status) {
 	if rv >= c.at.Version {
 		return c.stateNow(), nil
@@ -39,9 +40,9 @@ func (c *Cacher) stateAt(rv api.ResourceVersion) (*past, *api.Status) {
 	return &past{cacher: c, generation: c.window.Generation(), first: position, end: position}, nil
 }
 
-// catchUp undoes the events since the last call. It omits keys before from, which will
-// not be read again. It returns false if the window has evicted an event that must be
-// undone.
+// catchUp undoes the events since the last call. It omits keys less than the argument
+// from, because they will not be read again. It returns false if the window has
+// evicted an event that must be undone.
 func (p *past) catchUp(from api.Key) bool {
 	w := p.cacher.window
 	if p.generation != p.cacher.window.Generation() || p.first < w.Start() {

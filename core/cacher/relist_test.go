@@ -124,7 +124,8 @@ func TestListMergesChangesByVersion(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// The same version with another envelope is stored again but causes no event.
+// If a relist contains a stored version with a different envelope, the version is
+// stored again but causes no event.
 func TestRelistWithOtherBodies(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1", "ns/b rv=2")
 	old := w.State().Get("ns/b")
@@ -142,8 +143,8 @@ func TestRelistWithOtherBodies(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A relist can bring versions older than those the watch has seen. They were
-// missed and are delivered last.
+// A relist can contain versions that are older than the last event of a watch. The
+// watch missed these versions and receives them last.
 func TestRelistSendsMissedChanges(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	x := w.start(since("10"))
@@ -159,14 +160,15 @@ func TestW33_RelistEndsUnreadHistory(t *testing.T) {
 	for range 101 {
 		w.do("ns/a rv=" + (w.ResourceVersion() + 1).String())
 	}
-	x := w.start(since("10")) // reads a hundred
+	x := w.start(since("10")) // reads one hundred events
 	w.list(200)
 	assert.Len(t, w.take(x), 100)
 	assert.True(t, x.Finished())
 	w.assertNoLeak()
 }
 
-// Events read before a relist are delivered, followed by the difference.
+// A watch first delivers the events that it read before a relist, and then the
+// difference.
 func TestH17_RelistAfterTheHistoryWasRead(t *testing.T) {
 	w := listed(t, 10)
 	for range 12 {
@@ -210,8 +212,8 @@ func TestT12_SourceWithDecreasingVersions(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A watch from a version between two lists ends with 410, because it started at
-// a future version.
+// A watch that started at a version between two lists ends with 410, because the
+// changes after that version are unknown.
 func TestWatchFromBetweenTwoListsEndsWith410(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=5")
 	x := w.start(since("15"))
@@ -326,8 +328,9 @@ func TestDictionaries(t *testing.T) {
 	assert.Equal(t, []string{"one", "two", "one", ""}, got)
 }
 
-// A watch from a future version ends with a relist beyond that version, because
-// its consumer may have objects that neither state contains.
+// A watch that started at a future version ends when a relist sets a newer version.
+// The consumer of the watch may have objects that are in neither the old nor the new
+// state.
 func TestWatchAheadOfItsCollectionEndsWithARelistPastIt(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=5")
 	ahead, further, level := w.start(since("15")), w.start(since("25")), w.start(since("20"))

@@ -5,9 +5,9 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// A persisted state is restored without reading its objects. They stay in
-// unloaded segments of the store. Reading an object first loads the segment
-// that contains it. Callers cannot observe this.
+// A persisted state is restored without reading its objects. The objects stay in
+// unloaded segments of the store. Reading an object first loads the segment that
+// contains it. Callers cannot observe this.
 
 // Restored is the part of a cacher that restores a persisted state.
 type Restored struct {
@@ -38,7 +38,8 @@ func (r *Restored) MarkCorrupt(cause *api.Status) {
 	}
 }
 
-// Corrupt returns the status that every read fails with, or nil.
+// Corrupt returns the status with which every read fails, or nil if no part is known
+// to be invalid.
 func (r *Restored) Corrupt() *api.Status { return r.corruption }
 
 // Cause returns the cause given to MarkCorrupt, or nil.

@@ -62,7 +62,8 @@ func stalling(rv string) cacher.WatchOptions {
 	return cacher.WatchOptions{ResourceVersion: rv, Policy: api.PolicyStall}
 }
 
-// churn changes an object once for each version of a range.
+// churn changes an object once for each version of a range, and returns the expected
+// events.
 func (w *world) churn(name string, from, to int) (events []string) {
 	for rv := from; rv <= to; rv++ {
 		w.do(fmt.Sprintf("%s rv=%d", name, rv))
@@ -90,8 +91,8 @@ func TestB22_StalledWatchContinuesWhereItWas(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// The state of a stalled watch does not grow with the number of events that
-// pass.
+// A stalled watch is not offered the events that pass, and its state does not grow
+// with them.
 func TestB23_EventsDoNotTouchAStalledWatch(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	x := w.consume(1, stalling("10"))
@@ -115,7 +116,7 @@ func TestB23_StalledWatchDelaysNoOther(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// While a watch that terminates delays dispatch, a stalling watch that reads
+// While a watch with PolicyTerminate delays dispatch, a stalling watch that reads
 // ahead in the history receives no event twice.
 func TestB22_StallingWatchReadsAheadOfAParkedEvent(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
@@ -269,8 +270,8 @@ func TestB22_OvertakenWatchEndsWithARelist(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A watch does not end inside a revision (G8), because its consumer may resume
-// after it.
+// A watch does not end inside a revision (G8), because its consumer may resume after
+// that revision and would miss the rest.
 func TestB22_DeadlineOfAStalledWatchFallsBetweenRevisions(t *testing.T) {
 	revision := []string{"ns/a rv=11", "ns/b rv=11", "ns/c rv=11", "ns/a rv=12"}
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ type Upstream struct {
 	clusterID  string
 	listed     string // the cluster ID of the state
 	progressed int64
-	failure    *api.Status // why there has been no progress since; nil if unknown
+	failure    *api.Status // why there has been no progress since the time progressed; nil if unknown
 }
 
 // SetSchema replaces the schema. The cacher must be empty.
@@ -42,7 +42,8 @@ func otherHistory() *api.Status {
 // since.
 func (u *Upstream) Progressed() int64 { return u.progressed }
 
-// Fail records the reason why there is no progress. The next progress clears it.
+// Fail records the reason why there is no progress. The next progress clears that
+// reason.
 //
 //go:noinline
 func (u *Upstream) Fail(status *api.Status) {

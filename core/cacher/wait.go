@@ -53,7 +53,8 @@ func (s *Waits) RequestProgress() { s.progressRequested = true }
 
 // Any reports whether progress of the source is needed (rule C35). This is the case if a
 // local read waits for a newer version, or if a follower has called RequestProgress since
-// the last update. It is also the case if progress would end a watch from a lost history.
+// the last update. Progress is also needed if it would end a watch whose version belongs
+// to a lost history.
 func (s *Waits) Any() bool {
 	return s.cacher.ready && (s.progressRequested || len(s.list) > 0 || s.cacher.watches.SuspectsLost())
 }

@@ -25,8 +25,8 @@ type WatchOptions struct {
 	Initialized       func(events int)
 	Closed            func()
 	// Meter, if not nil, is charged for the evaluation of selectors. A watch with
-	// selectors then has PolicyStall, regardless of Policy. It falls behind while the
-	// meter is exhausted. Exhausted is called when the watch must wait; see
+	// selectors then has PolicyStall, regardless of Policy. The watch falls behind
+	// while the meter is exhausted. Exhausted is called when the watch must wait; see
 	// watcher.Options.
 	Meter     *watcher.Meter
 	Exhausted func()
@@ -140,7 +140,7 @@ func (c *Cacher) beginHistory(opt *watcher.Options, rv api.ResourceVersion) *api
 	return nil
 }
 
-// capture returns the current matching versions, each with a reference.
+// capture returns the current matching versions, and adds a reference to each.
 func (c *Cacher) capture(namespace string, filter *watcher.Filter) []store.Ref {
 	var refs []store.Ref
 	prefix := namespacePrefix(namespace)
@@ -167,7 +167,7 @@ func (c *Cacher) collector(filter *watcher.Filter) watcher.Collect {
 }
 
 // queueSize returns the number of events that a watch may lag, which is about the number
-// in one second (rule H16, for resources without an index).
+// of events in one second (rule H16, for resources without an index).
 func (c *Cacher) queueSize() int {
 	seconds := max(c.window.WindowMillis()/1000, 1)
 	perSecond := (int64(c.window.Capacity()) + seconds - 1) / seconds

@@ -149,7 +149,7 @@ func TestC34_WatchThatWaitsTooLongGets504(t *testing.T) {
 	assert.Equal(t, api.TooLargeResourceVersion(12, 10), got)
 }
 
-// C6: a watch before the first list waits for it.
+// C6: a watch that is opened before the first list waits for that list.
 func TestC6_WatchBeforeTheFirstList(t *testing.T) {
 	w := newWorld(t, history.Limits{})
 	var all []*watcher.Watcher
@@ -223,8 +223,8 @@ func TestStopWatchReleasesEverything(t *testing.T) {
 
 func gone(text string) *api.Status { return api.WatchEndHistoryLost.Expired(text) }
 
-// A watch from a future version waits for it. If the source still confirms an
-// older version after three seconds, the watch ends with 410, because its
+// A watch that starts at a future version waits for that version. If the source still
+// confirms an older version after three seconds, the watch ends with 410, because its
 // version belongs to a lost history.
 func TestH9_WatchFromALostVersionEndsWith410(t *testing.T) {
 	w := listed(t, 23, "ns/a rv=20")

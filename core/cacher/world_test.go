@@ -19,7 +19,7 @@ import (
 // start is the initial time of every test.
 const start = 1_700_000_000_000
 
-// world is a cacher with a manual source.
+// world is a cacher whose source is the test.
 type world struct {
 	*cacher.Cacher
 	t    *testing.T
@@ -69,7 +69,7 @@ func (w *world) pass(millis int64) {
 	}
 }
 
-// start starts a watch, which must not wait.
+// start starts a watch that must not have to wait.
 func (w *world) start(opt cacher.WatchOptions) *watcher.Watcher {
 	w.t.Helper()
 	started, status := w.tryStart(opt)
