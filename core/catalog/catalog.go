@@ -8,18 +8,18 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// All returns the schemas of the built-in Kubernetes resources in stable versions. They
-// have the fields that Kubernetes selectors support, and the columns of kubectl with the
-// same cells. The result is a fresh copy.
+// All returns the schemas of the built-in Kubernetes resources in stable versions. The
+// schemas contain the fields that Kubernetes selectors support, and the columns of
+// kubectl with the same cells. The result is a fresh copy.
 //
-// A resource has a column Name if tables do not show or sort by the plain names of its
-// objects; see [NameColumn].
+// A schema has a column Name if tables do not show the plain names of objects, or do
+// not sort by them; see [NameColumn].
 //
 // A field is omitted if its value in selectors differs from the value at its path. A
-// selector on it is rejected instead of giving wrong results. The omitted fields are
-// spec.hostNetwork of Pods and spec.unschedulable of Nodes (absent means "false"), source
-// of Events (stored as source.component), and status.successful of Jobs (stored as
-// status.succeeded).
+// selector on an omitted field is rejected, because its results would be wrong. The
+// omitted fields are spec.hostNetwork of Pods and spec.unschedulable of Nodes (absent
+// means "false"), source of Events (stored as source.component), and status.successful of
+// Jobs (stored as status.succeeded).
 func All() []api.Schema {
 	var all []api.Schema
 	each(table[:len(stable)], func(_ string, read func() api.Schema) bool {
@@ -80,7 +80,8 @@ func each(rest string, offer func(name string, read func() api.Schema) bool) {
 	}
 }
 
-// parse parses an entry: the words after its name, and the lines with columns.
+// parse returns the schema of an entry, given the name, the words after the name, and
+// the lines with columns.
 func parse(name, words, columns string) api.Schema {
 	s := api.Schema{Fields: []string{"metadata.name"}}
 	s.Resource, _ = api.ParseResource(name)

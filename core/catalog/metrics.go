@@ -2,9 +2,9 @@ package catalog
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Metrics returns the schemas of the resources of metrics.k8s.io. All omits them, because
-// they are neither stored in etcd nor watched. The columns are those of metrics-server's
-// own tables. The result is a fresh copy.
+// Metrics returns the schemas of the resources of metrics.k8s.io. All omits these
+// resources, because they are neither stored in etcd nor watched. The columns are those
+// of metrics-server's own tables. The result is a fresh copy.
 func Metrics() []api.Schema {
 	const group, version = "metrics.k8s.io", "v1beta1"
 	return []api.Schema{{

@@ -9,7 +9,7 @@ import (
 // The printers of this file compute cells of several resources from the values at
 // the paths of the column.
 
-// printCount prints how many members or elements the values have.
+// printCount prints the total number of members and elements of the values.
 func printCount(v *objectjson.Values, out *objectjson.Cells) {
 	n := 0
 	for i := range v.Len() {
@@ -63,7 +63,7 @@ func printFirstDate(v *objectjson.Values, out *objectjson.Cells) {
 	}
 }
 
-// printSlash joins values with slashes. It prints nothing if all are missing.
+// printSlash joins values with slashes. It prints nothing if all values are missing.
 func printSlash(v *objectjson.Values, out *objectjson.Cells) {
 	found := false
 	for i := range v.Len() {
@@ -126,7 +126,7 @@ var accessModes = [...]struct{ mode, short string }{
 }
 
 // printAccessModes prints abbreviated access modes. If the column has a second path, it
-// prints nothing while the value there is missing or empty.
+// prints nothing while the value at that path is missing or empty.
 func printAccessModes(v *objectjson.Values, out *objectjson.Cells) {
 	if v.Len() < 2 || len(v.Get(1)) > len(`""`) {
 		for _, known := range accessModes {
@@ -165,7 +165,7 @@ func printLabels(v *objectjson.Values, out *objectjson.Cells) {
 type entry struct{ key, value string }
 
 // sortedMap returns the members of a JSON object whose values are texts, sorted by key.
-// If several members have the same key, the last one counts.
+// If several members have the same key, it returns the last one.
 func sortedMap(d objectjson.Document) []entry {
 	var entries []entry
 	d.Members(func(name, value objectjson.Document) {
@@ -200,7 +200,8 @@ func printSelector(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// selectorTerm returns a requirement in the notation of selectors, with its key.
+// selectorTerm returns the key of a requirement, and its text in the notation of
+// selectors.
 func selectorTerm(expression objectjson.Document) entry {
 	var parts [3]objectjson.Document
 	expression.Pick(parts[:], "key", "operator", "values")

@@ -5,7 +5,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The indexes of the cells of an event.
+// The cell indexes of an event.
 const (
 	eventObject = iota
 	eventSource
@@ -30,7 +30,7 @@ var eventPrinter = objectjson.Printer{
 	},
 }
 
-// firstText returns the first text that is not empty.
+// firstText returns the first text that is not empty, or "" if there is none.
 func firstText(documents ...objectjson.Document) string {
 	for _, d := range documents {
 		if text := d.Text(); text != "" {
@@ -53,7 +53,7 @@ func printDefault(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// The indexes of the cells of a role binding, one for each kind of subject.
+// The cell indexes of a role binding, one for each kind of subject.
 const (
 	subjectUsers = iota
 	subjectGroups
@@ -84,7 +84,7 @@ var subjectPrinter = objectjson.Printer{
 	},
 }
 
-// The indexes of the cells of a certificate signing request.
+// The cell indexes of a certificate signing request.
 const (
 	requestCondition = iota
 	requestDuration
@@ -143,7 +143,7 @@ var paramPrinter = objectjson.Printer{
 		if name := parts[0].Text(); name != "" {
 			namespace := parts[1].Text()
 			if namespace == "" {
-				namespace = "*" // the parameter may have no namespace
+				namespace = "*" // the reference names no namespace
 			}
 			out.Add(namespace + "/" + name)
 		} else if !parts[2].IsNull() {
@@ -153,8 +153,7 @@ var paramPrinter = objectjson.Printer{
 	},
 }
 
-// addStruct adds a LabelSelector in the notation of Go, which is what kube-apiserver
-// prints for it.
+// addStruct adds a LabelSelector in the notation of Go, as kube-apiserver prints it.
 func addStruct(out *objectjson.Cells, selector objectjson.Document) {
 	var parts [2]objectjson.Document
 	selector.Pick(parts[:], "matchLabels", "matchExpressions")
@@ -265,7 +264,7 @@ func printVersions(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// The indexes of the cells of a PodGroup or a CompositePodGroup.
+// The cell indexes of a PodGroup or a CompositePodGroup.
 const (
 	groupPolicy = iota
 	groupStatus

@@ -10,7 +10,7 @@ import (
 // most is the maximum number of addresses, ports and hosts that a cell lists.
 const most = 3
 
-// printList prints the first values and the number of the others.
+// printList prints up to three values, and the number of the other values.
 func printList(v *objectjson.Values, out *objectjson.Cells) {
 	values := v.All(0)
 	for _, value := range values[:min(len(values), most)] {
@@ -82,7 +82,7 @@ func printLoadBalancer(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// The indexes of the cells of a service.
+// The cell indexes of a service.
 const (
 	serviceExternal = iota
 	servicePorts
@@ -160,8 +160,8 @@ var endpointsPrinter = objectjson.Printer{
 	},
 }
 
-// addHostPort adds an address with a port, if there is one. An IPv6 address with a
-// port is in brackets.
+// addHostPort adds an address, followed by the port if there is one. It puts an IPv6
+// address with a port in brackets.
 func addHostPort(out *objectjson.Cells, ip string, port objectjson.Document) {
 	switch {
 	case port.IsNull():
@@ -175,8 +175,8 @@ func addHostPort(out *objectjson.Cells, ip string, port objectjson.Document) {
 	out.AddValue(port)
 }
 
-// printSlicePorts prints the first ports of an EndpointSlice. A port may have only a
-// name, or neither, which means all ports.
+// printSlicePorts prints the first ports of an EndpointSlice. A port without a number
+// is printed as its name. A port with neither means all ports, and is printed as "*".
 func printSlicePorts(v *objectjson.Values, out *objectjson.Cells) {
 	ports := v.All(0)
 	for _, port := range ports[:min(len(ports), most)] {

@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The indexes of the cells of a node.
+// The cell indexes of a node.
 const (
 	nodeStatus = iota
 	nodeRoles
@@ -59,8 +59,9 @@ func printNode(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(nodeKernel)
 }
 
-// roles returns the sorted roles of a node. A label has a role in its key,
-// "node-role.kubernetes.io/<role>", or in its value, "kubernetes.io/role".
+// roles returns the sorted roles of a node. A role is in the key of a label,
+// "node-role.kubernetes.io/<role>", or in the value of the label
+// "kubernetes.io/role".
 func roles(labels objectjson.Document) []string {
 	var found []string
 	for _, label := range sortedMap(labels) {
@@ -75,7 +76,7 @@ func roles(labels objectjson.Document) []string {
 	return distinct(found)
 }
 
-// printAddress prints the first address of a type.
+// printAddress prints the first address of the given type.
 func printAddress(v *objectjson.Values, out *objectjson.Cells, cell int, kind string) {
 	for _, address := range v.All(3) {
 		var parts [2]objectjson.Document

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The indexes of the cells of a pod.
+// The cell indexes of a pod.
 const (
 	podReady = iota
 	podStatus
@@ -15,7 +15,7 @@ const (
 	podGates
 )
 
-// The indexes of the values of a pod, in the order of podPrinter.Paths.
+// The value indexes of a pod, in the order of podPrinter.Paths.
 const (
 	podPhase = iota
 	podReason
@@ -43,8 +43,8 @@ type pod struct {
 	values *objectjson.Values
 	ready  int
 	total  int
-	// The status consists of prefix, the text of reason, and word. One of the last two is
-	// empty.
+	// The status consists of prefix, the text of reason, and word. Either reason or word
+	// is empty.
 	prefix string
 	reason objectjson.Document
 	word   string
@@ -127,7 +127,7 @@ func (p *pod) is(reason string) bool {
 }
 
 // initContainers counts restarts and ready sidecars, and reports whether an init
-// container has not finished. The status then describes that container.
+// container has not finished. If so, the status describes that container.
 func (p *pod) initContainers() (initializing bool) {
 	for i, status := range p.values.All(podInitStatuses) {
 		var c containerStatus
@@ -205,8 +205,8 @@ func (p *pod) containers() {
 	}
 }
 
-// hasCondition reports whether the pod has a condition of the given type whose
-// member has the given value.
+// hasCondition reports whether the pod has a condition of the given type in which the
+// named member has the given value.
 func (p *pod) hasCondition(kind, member, value string) bool {
 	for _, condition := range p.values.All(podConditions) {
 		var parts [2]objectjson.Document
@@ -229,7 +229,7 @@ func (p *pod) isSidecarNamed(name objectjson.Document) bool {
 	sidecar := false
 	for _, c := range p.values.All(podInitContainers) {
 		if c.Member("name").Text() == name.Text() {
-			sidecar = isSidecar(c) // if several have the same name, the last one counts
+			sidecar = isSidecar(c) // if several containers have this name, the last one decides
 		}
 	}
 	return sidecar
@@ -260,7 +260,7 @@ type containerStatus struct {
 	restarts       int
 	lastFinished   int64 // end of the previous run, in milliseconds, or zero
 
-	// At most one of these is set.
+	// At most one of waiting, running and terminated is set.
 	waiting, running, terminated objectjson.Document
 	reason                       objectjson.Document // reason of waiting or terminated
 	exitCode, signal             string              // of terminated

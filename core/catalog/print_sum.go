@@ -73,8 +73,9 @@ func (q *quantity) plain() bool {
 	return ok
 }
 
-// printSum prints the sum of quantities in the canonical form and in the notation of
-// the first one, as Kubernetes does. It prints nothing if one of them is invalid.
+// printSum prints the sum of quantities in the canonical form, in the notation of the
+// first quantity, as Kubernetes does. It prints nothing if a quantity is invalid or
+// the sum does not fit 64 bits.
 func printSum(v *objectjson.Values, out *objectjson.Cells) {
 	var sum quantity
 	binary := false

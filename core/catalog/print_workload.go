@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The indexes of the cells of a job.
+// The cell indexes of a job.
 const (
 	jobStatus = iota
 	jobCompletions
@@ -60,8 +60,8 @@ func statusOfJob(v *objectjson.Values) string {
 	return "Running"
 }
 
-// condition is a condition of an object. Its values are nil if the object has no such
-// condition.
+// condition contains the status and the reason of a condition. Both are nil if the
+// object lacks the condition.
 type condition struct{ status, reason objectjson.Document }
 
 // findCondition returns the first condition of a type.
@@ -150,8 +150,8 @@ func addMore(out *objectjson.Cells, omitted int) {
 	}
 }
 
-// metricSources are the types of metrics, the member that contains each, and whether its
-// cell starts with the name of the metric.
+// metricSources lists, for each type of metric, the member that contains the metric, and
+// whether the cell starts with the name of the metric.
 var metricSources = [...]struct {
 	kind, member string
 	named        bool
@@ -244,7 +244,8 @@ var quotaPrinter = objectjson.Printer{
 	},
 }
 
-// valueOf returns the value of a key, or a default.
+// valueOf returns the value of a key, or the argument missing if there is no such
+// key.
 func valueOf(entries []entry, key, missing string) string {
 	for i := range entries {
 		if entries[i].key == key {

@@ -10,8 +10,8 @@ func NewScanner(schema *api.Schema) (*objectjson.Scanner, error) {
 	return objectjson.NewPrintingScanner(schema, Printer)
 }
 
-// Printer returns a printer by the name that columns use, and the number of its cell.
-// It returns nil for an unknown name.
+// Printer returns the printer with the name that a column uses, and the index of the
+// cell that the column shows. It returns nil for an unknown name.
 func Printer(name string) (p *objectjson.Printer, cell int) {
 	for i := range printers {
 		if printers[i].name == name {

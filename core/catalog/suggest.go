@@ -10,8 +10,8 @@ import (
 const maxSuggestions = 3
 
 // NotServed returns the 404 for a resource that is not served. The text "where" follows
-// "is not served" in the message, for example "here". It suggests up to three resources
-// with similar names, if there are any.
+// "is not served" in the message, for example "here". The message suggests up to three
+// resources with similar names, if there are any.
 func NotServed(resource api.Resource, where string, served []api.Resource) *api.Status {
 	var similar []string
 	for _, r := range served {
