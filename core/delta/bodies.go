@@ -32,9 +32,9 @@ func (b *Bodies) Epoch() uint64 {
 	return max(b.epoch+uint64(b.window.Generation()), 1)
 }
 
-// BaseFor returns the version that the next body of an object may be a delta
-// from, given the current version or zero. It returns zero if that body must be
-// complete. It adds no reference.
+// BaseFor returns the version that the next body of an object may use as the base of
+// a delta. The argument current is the current version, or zero. BaseFor returns zero
+// if that body must be complete. It adds no reference.
 func (b *Bodies) BaseFor(current store.Ref) store.Ref {
 	base := b.baseBeside(current)
 	if base == 0 || b.arena.Dictionary(base) != b.dictionaries.current.number {
@@ -43,8 +43,8 @@ func (b *Bodies) BaseFor(current store.Ref) store.Ref {
 	return base
 }
 
-// baseBeside returns the base that the successor of a version may use: the
-// version's own base, or the version itself.
+// baseBeside returns the base that the successor of a version may use: the version's
+// own base, or the version itself. It returns zero if the version has no body.
 func (b *Bodies) baseBeside(ref store.Ref) store.Ref {
 	if ref == 0 {
 		return 0
@@ -59,9 +59,9 @@ func (b *Bodies) baseBeside(ref store.Ref) store.Ref {
 }
 
 // Stored returns the base for a version that is about to be stored, and adds a reference
-// to the base. It returns zero if the body is not a delta. previous is the current
-// version or zero. member locates the body in a block, which then also contains the base.
-// Stored fails if the base is not stored and comes without its body.
+// to the base. It returns zero if the body is not a delta. The argument previous is the
+// current version, or zero, and member locates the body in a block, which then also
+// contains the base. Stored fails if the base is not stored and arrives without its body.
 func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, previous store.Ref, member store.MemberRef) (store.Ref, *api.Status) {
 	if base.ResourceVersion == 0 {
 		return 0, nil
@@ -84,9 +84,10 @@ func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, pr
 	}), nil
 }
 
-// Set sets the body of a version of the current state that has none. This is not a change
-// of the object. A member that is not zero locates the body in the open block of the
-// arena. Set fails, without any change, if the base of the body is missing.
+// Set sets the body of a version of the current state that has no body yet. Setting a
+// body does not count as a change of the object. A member that is not zero locates the
+// body in the open block of the arena. Set fails, without any change, if the base of the
+// body is missing.
 func (b *Bodies) Set(ref store.Ref, body *wire.RowBody, member store.MemberRef) *api.Status {
 	base, status := b.Stored(b.arena.Key(ref), b.arena.ResourceVersion(ref), &body.Base, 0, member)
 	if status == nil {
@@ -103,8 +104,8 @@ func (b *Bodies) Has(ref store.Ref, base *wire.Base) bool {
 		(base.ResourceVersion == 0 || b.isBase(b.arena.Base(ref), base))
 }
 
-// isBase reports whether a version is the given base. If the base has a body, the
-// bytes must be equal.
+// isBase reports whether a version is the given base. If the base includes a body,
+// the bytes of both bodies must be equal.
 func (b *Bodies) isBase(ref store.Ref, base *wire.Base) bool {
 	if b.arena.ResourceVersion(ref) != base.ResourceVersion || b.arena.Dictionary(ref) != b.dictionaries.current.number {
 		return false

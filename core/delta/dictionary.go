@@ -7,7 +7,8 @@ import (
 )
 
 // dictionaries are the compression dictionaries of bodies. Connectors can use different
-// dictionaries. A collection retains those that stored versions use, and the current one.
+// dictionaries. A collection retains the dictionaries that stored versions use, and the
+// current dictionary.
 type dictionaries struct {
 	known   []dictionary // without number 0, which means none
 	current dictionary
@@ -22,7 +23,7 @@ type dictionary struct {
 	data   []byte
 }
 
-// SetDictionary sets the dictionary of the bodies that follow; nil means none. It
+// SetDictionary sets the dictionary for the bodies that follow; nil means none. It
 // copies the bytes. Equal dictionaries share storage as long as the arena has a
 // version that uses them.
 func (b *Bodies) SetDictionary(data []byte) {
@@ -60,8 +61,8 @@ func (d *dictionaries) forgetUnused(arena *store.Arena) {
 	})
 }
 
-// Dictionary returns the dictionary that the body of a version is compressed
-// with.
+// Dictionary returns the dictionary that the body of a version is compressed with, or
+// nil if there is none.
 func (b *Bodies) Dictionary(ref store.Ref) []byte {
 	number := b.arena.Dictionary(ref)
 	for _, known := range b.dictionaries.known {
