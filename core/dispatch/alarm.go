@@ -12,7 +12,7 @@ type alarm struct {
 // module.
 type alarms []*alarm
 
-// set sets the time of an alarm, or unsets it if millis is zero.
+// set sets the time of an alarm, or unsets the alarm if millis is zero.
 func (s *alarms) set(a *alarm, millis int64) {
 	a.millis = millis
 	switch {
@@ -69,7 +69,7 @@ func (a *alarm) before(b *alarm) bool {
 	return a.of.entry.Before(&b.of.entry)
 }
 
-// first returns the earliest time, or zero.
+// first returns the earliest time, or zero if no alarm is set.
 func (s alarms) first() int64 {
 	if len(s) == 0 {
 		return 0

@@ -44,8 +44,8 @@ type Dispatcher struct {
 }
 
 // Init initializes a dispatcher without watches. The dispatcher reads events from the
-// window. at points to the moment that the collection has reached. The seed varies the
-// times of bookmarks.
+// window. The argument at points to the moment that the collection has reached. The
+// seed varies the times of bookmarks.
 func (d *Dispatcher) Init(arena *store.Arena, window *history.Window, at *Moment, seed uint64) {
 	d.arena, d.window, d.at = arena, window, at
 	d.index = NewIndex[*registration](arena)
@@ -62,9 +62,9 @@ type registration struct {
 	ahead    alarm
 }
 
-// parked is an event that some consumers have no room for. Dispatch stops until
-// they have room, or until the deadline passes and they are terminated (rule
-// C26).
+// parked is an event that some consumers have no room for. Dispatch stops until these
+// consumers have room, or until the deadline passes and their watches are terminated
+// (rule C26).
 type parked struct {
 	event    history.Event
 	blocked  []*registration
@@ -90,8 +90,8 @@ func (d *Dispatcher) Dispatch() {
 	}
 }
 
-// MakeRoom prepares the dispatcher for the next event. Call it before an event is
-// appended to the window.
+// MakeRoom ends the wait for slow consumers if too many events wait behind a parked
+// event. Call it before an event is appended to the window.
 func (d *Dispatcher) MakeRoom() {
 	if d.parked != nil {
 		d.makeRoom()
@@ -122,8 +122,8 @@ func (d *Dispatcher) ForgetHistory(rv api.ResourceVersion) {
 }
 
 // OfferAll delivers the events of a relist, which are not in the window. It skips objects
-// whose resource version is unchanged. Only their stored form differs, for example
-// because it now has a body.
+// whose resource version is unchanged. Only the stored form of such an object differs,
+// for example because the object now has a body.
 func (d *Dispatcher) OfferAll(events []history.Event) {
 	for i := range events {
 		if e := &events[i]; !d.sameRevision(e.Current, e.Previous) {
@@ -168,10 +168,11 @@ func (d *Dispatcher) BeginRelist() {
 	}
 }
 
-// EndLost ends watches from a future version that the source has not reached
-// within three seconds, if the source has just confirmed an older one. Such a
-// version belongs to a lost history, as after a restore from a backup. Without
-// progress the watch stays open, because the source may be disconnected.
+// EndLost ends watches that start at a future version that the source has not reached
+// within three seconds. Call it when the source has just confirmed an older version.
+// The future version then belongs to a lost history, as after a restore from a
+// backup. Without progress the watch stays open, because the source may be
+// disconnected.
 func (d *Dispatcher) EndLost() {
 	for r := d.ahead.take(d.at.Now + 1); r != nil; r = d.ahead.take(d.at.Now + 1) {
 		r.Fail(api.WatchEndHistoryLost.Expired("resource version " + r.Watermark().String() + " is beyond the newest, " + d.at.Version.String() +
@@ -206,8 +207,9 @@ func inOrder(list []*registration) {
 }
 
 // offer delivers the event at a position of the history, without waiting, to the watches
-// that it may match. It parks the event if some of them have no room and the budget
-// allows a wait. Stalling watches that are behind read the event from the history later.
+// that it may match. It parks the event if some of these watches have no room and the
+// budget allows a wait. Stalling watches that are behind read the event from the history
+// later.
 func (d *Dispatcher) offer(e *history.Event, position int) {
 	var blocked []*registration
 	for _, found := range d.index.Find(e) {
@@ -406,8 +408,8 @@ func (d *Dispatcher) sendBookmarks() {
 	}
 }
 
-// NextTick returns when Tick has work to do, or zero. Bookmarks wait while an event is
-// parked.
+// NextTick returns the time at which Tick next has work to do, or zero if it has none.
+// Bookmarks wait while an event is parked.
 func (d *Dispatcher) NextTick() int64 {
 	next := d.deadlines.first()
 	if d.parked != nil {

@@ -5,8 +5,8 @@
 // bookmarks (rules C20 to C33). [Followers] serves readers of the window that keep only a
 // position in it, such as sessions.
 //
-// Both find the filters that may match a change with an [Index], without evaluating
-// the others (rule C24). The cost of an event is proportional to the number of watches
-// it matches, not to the number registered. No frequent operation iterates over all
-// watches.
+// Both types find the filters that may match a change with an [Index], without
+// evaluating the other filters (rule C24). The cost of an event is proportional to the
+// number of watches it matches, not to the number registered. No frequent operation
+// iterates over all watches.
 package dispatch

@@ -39,7 +39,7 @@ func (s *Followers) Init(arena *store.Arena, window *history.Window, at *Moment)
 }
 
 // Add adds a follower that has read everything. The set calls wake when the follower
-// should read again; wake must not change the collection. The caller closes the
+// should read again; wake must not change the collection. The caller must close the
 // follower.
 func (s *Followers) Add(f *watcher.Filter, wake func()) *Follower {
 	r := &Follower{of: s, filter: f, wake: wake, slot: len(s.all), cursor: history.NewCursor(s.window)}
@@ -89,8 +89,8 @@ func (r *Follower) NotifyNext() {
 func (r *Follower) NotifyOnProgress() { r.awaitsProgress = true }
 
 // Wake wakes the idle followers that the event at a position matches. A follower
-// whose filter has exhausted its meter is woken without evaluation. It reads the
-// event when its meter is granted more.
+// whose filter has exhausted its meter is woken without evaluation. That follower
+// reads the event once its meter is granted more.
 func (s *Followers) Wake(e *history.Event, position int) {
 	if len(s.all) == 0 {
 		return

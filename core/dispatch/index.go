@@ -15,18 +15,18 @@ import (
 // Each filter is stored under one condition that it requires, combined with its
 // namespace if it has one. Conditions are the value of a field, one of the
 // allowed values of a label, and the presence of a label. The index chooses the
-// condition shared with the fewest other filters. A filter without such a
-// condition, such as "app!=web", is found for every change in its namespace.
+// condition that the filter shares with the fewest other filters. A filter without
+// such a condition, such as "app!=web", is found for every change in its namespace.
 //
-// A change finds the filters for both of its versions, because an object that
-// stops matching also produces an event (rule C24). Filters that are found must
-// still be evaluated; all others cannot match (rule C25). If there are only a few
-// filters, Find returns all of them, which is cheaper.
+// Find returns the filters for both versions of a change, because an object that
+// stops matching also produces an event (rule C24). Filters that are found must still
+// be evaluated; all others cannot match (rule C25). If there are only a few filters,
+// Find returns all of them, which is cheaper.
 type Index[T any] struct {
 	arena   *store.Arena
 	buckets map[indexKey]*bucket[T]
 	// The tallies record which conditions are in use, without and with a
-	// namespace, so that lookups skip all others.
+	// namespace, so that lookups skip all other conditions.
 	anywhere, namespaced tally
 	order                uint64
 	all                  bucket[T]
@@ -90,8 +90,8 @@ func (t *tally) count(k indexKey, n int) {
 	}
 }
 
-// Entry is a filter in an index. The caller allocates it; it can be in at most
-// one index.
+// Entry is a filter in an index. The caller allocates the entry, which can be in at
+// most one index.
 type Entry[T any] struct {
 	Value T
 	order uint64
@@ -149,8 +149,8 @@ func (x *Index[T]) count(k indexKey, n int) {
 	}
 }
 
-// choose returns the index keys for a filter: those of the condition with the
-// fewest other filters. The first one wins a tie, so conditions that are usually
+// choose returns the index keys for a filter: those of the condition with the fewest
+// other filters. In a tie, the first condition wins, so conditions that are usually
 // more selective come first.
 func (x *Index[T]) choose(f *watcher.Filter) []indexKey {
 	var best []indexKey
@@ -244,8 +244,8 @@ func (x *Index[T]) findIn(namespace string, asked *tally, e *history.Event) {
 }
 
 // findVersion finds the filters for a version. It skips conditions that the other
-// version, "found", also meets, because their filters were already found. The set
-// "shared" contains cells that are equal in both versions.
+// version, "found", also meets, because the filters of these conditions were already
+// found. The set "shared" contains cells that are equal in both versions.
 func (x *Index[T]) findVersion(namespace string, asked *tally, ref, found store.Ref, shared api.Cells) {
 	for i, n := range asked.fields {
 		if n == 0 || shared.Has(api.FieldCell(i)) {
@@ -305,7 +305,7 @@ type bucket[T any] struct {
 
 func (b *bucket[T]) len() int { return len(b.entries) - b.gone }
 
-// remove counts a removed entry and reports whether it was the last one.
+// remove counts a removed entry, and reports whether the bucket is now empty.
 //
 //go:noinline
 func (b *bucket[T]) remove() (empty bool) {

@@ -69,7 +69,8 @@ type wish struct {
 	number    int
 }
 
-// matches parses and evaluates the selectors without any cache.
+// matches reports whether a version matches the filter. It parses and evaluates the
+// selectors without any cache.
 func (w *wish) matches(t *testing.T, arena *store.Arena, ref store.Ref) bool {
 	if ref == 0 || !arena.Key(ref).InNamespace(w.namespace) {
 		return false
@@ -129,8 +130,8 @@ func randomObject(random *rand.Rand, step int) string {
 	return text + pick(random, "", " nodeName=node-1", " nodeName=node-2")
 }
 
-// Filters that the index leaves out do not match, for any selectors (C25). This holds
-// while filters are added and removed and label set IDs are reused.
+// Filters that Find does not return do not match the change, for any selectors (C25).
+// This holds while filters are added and removed and label set IDs are reused.
 func TestC25_IndexFindsAllMatchingFilters(t *testing.T) {
 	found, matched := 0, 0
 	for seed := range int64(30) {
