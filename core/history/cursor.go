@@ -1,11 +1,11 @@
 package history
 
 // Cursor is the read position of a reader in a window. A reader at the end is
-// idle: its position moves with the end of the window until Wake or Anchor sets
-// it.
+// idle: its position moves with the end of the window until Wake or Anchor sets the
+// position.
 //
 // A cursor holds no reference to events, so a slow reader costs no memory and the
-// window can overtake it.
+// window can overtake the reader.
 type Cursor struct {
 	window   *Window
 	position int // set by the last move
@@ -15,8 +15,8 @@ type Cursor struct {
 // NewCursor returns the cursor of a reader that has read all events.
 func NewCursor(w *Window) Cursor { return Cursor{window: w, position: w.End()} }
 
-// Behind reports whether the reader has its own position, that is, whether it is not
-// idle.
+// Behind reports whether the reader has a fixed position. A reader without a fixed
+// position is idle.
 func (c *Cursor) Behind() bool { return c.behind }
 
 // Position returns the position of the next event to read.

@@ -9,8 +9,9 @@ import (
 
 // Event is one change of one object. Current is zero for a deletion, Previous for a
 // creation; at most one of them is zero. The window holds a reference to Previous of each
-// of its events. It needs no reference to Current. The store holds that version until a
-// later event has it as Previous. The later event also leaves the window later.
+// of its events. The window needs no reference to Current, because the store holds that
+// version until a later event has it as Previous. That event also leaves the window
+// later.
 type Event struct {
 	ResourceVersion api.ResourceVersion
 	Current         store.Ref
@@ -22,7 +23,7 @@ type Event struct {
 	// Current. A client that also reads from another replica may have received
 	// one of them.
 	AfterFault bool
-	// Unchanged lists cells that are equal in both versions. It may be
+	// Unchanged lists cells that are equal in both versions. The set may be
 	// incomplete.
 	Unchanged api.Cells
 }
@@ -181,8 +182,8 @@ func (w *Window) Relist(rv api.ResourceVersion) {
 }
 
 // Oldest returns the oldest resource version that a watch can start from without a
-// gap, and false if there is none yet (rule H7). Events that share a resource
-// version are never split.
+// gap, and false if there is none yet (rule H7). A watch that starts at that version
+// receives all or none of the events that share a resource version.
 func (w *Window) Oldest() (api.ResourceVersion, bool) {
 	if w.listed > 0 && w.evicted == 0 {
 		return w.listed, true
@@ -193,8 +194,9 @@ func (w *Window) Oldest() (api.ResourceVersion, bool) {
 	return 0, false
 }
 
-// After returns the position of the first event above rv, or a 410 if events
-// after rv were evicted (rules H8 to H10). For a future version it returns End.
+// After returns the position of the first event with a version greater than rv, or a
+// 410 if events after rv were evicted (rules H8 to H10). For a future version it
+// returns End.
 func (w *Window) After(rv api.ResourceVersion) (position int, status *api.Status) {
 	oldest, ok := w.Oldest()
 	if !ok {

@@ -138,7 +138,8 @@ func TestH3_Resize(t *testing.T) {
 }
 
 // An event is appended to a ring that is full of events at even intervals, as in the test
-// of kube-apiserver (T30). The oldest event is in the first slot or elsewhere.
+// of kube-apiserver (T30). The oldest event is in the first slot of the ring or in a
+// later one.
 func TestT30_FullRingsOfEvenIntervals(t *testing.T) {
 	const second = 1000
 	for _, c := range []struct {
