@@ -7,11 +7,12 @@ import (
 
 const (
 	// maxDigits is the number of significant digits that are parsed exactly. It is
-	// sufficient, because no float and no midpoint of two floats has more than 767.
+	// sufficient, because no float and no midpoint of two floats has more than 767
+	// significant digits.
 	maxDigits = 800
 	// greatestExponent and leastExponent limit the exponent of a number digits *
-	// 10^exponent with maxDigits digits. Beyond them, the number exceeds all floats or
-	// rounds to zero.
+	// 10^exponent with maxDigits digits. A number with an exponent outside this range
+	// exceeds all floats or rounds to zero.
 	greatestExponent, leastExponent = 400, -1200
 	// mantissaBits is the number of bits of a float's mantissa. The lowest bit has a
 	// value between 2^leastBit and 2^greatestBit.
@@ -99,8 +100,8 @@ func parsePower(text string) (power int, ok bool) {
 	return power, text != ""
 }
 
-// natural is a natural number of any size. Its words are in ascending order, and a parsed
-// zero has none.
+// natural is a natural number of any size. The least significant word comes first, and a
+// parsed zero has no words.
 type natural []uint32
 
 // timesTen returns 10*n + digit. It reuses the memory of n.
@@ -145,7 +146,8 @@ func (n natural) length() int {
 	return 0
 }
 
-// float returns the closest float to n * 10^exponent.
+// float returns the closest float to n * 10^exponent, or false if the number exceeds
+// all floats.
 func (n natural) float(exponent int) (float64, bool) {
 	if exponent > greatestExponent {
 		return 0, len(n) == 0
@@ -159,8 +161,8 @@ func (n natural) float(exponent int) (float64, bool) {
 	for ; exponent > 0; exponent-- {
 		n = n.timesTen(0)
 	}
-	// Shift n by 128 bits more than the divisor has, so that the quotient has enough
-	// bits.
+	// Shift n left by at least 128 bits more than the length of the divisor, so that
+	// the quotient has enough bits.
 	words := 4 - exponent*10/96 + 1
 	n = append(make(natural, words), n...)
 	for ; exponent < 0; exponent++ {
@@ -171,7 +173,8 @@ func (n natural) float(exponent int) (float64, bool) {
 	return n.scaled(-32 * words)
 }
 
-// exact returns n * 10^exponent if all steps of its computation are exact.
+// exact returns n * 10^exponent, or false if a step of the computation may not be
+// exact.
 func (n natural) exact(exponent int) (float64, bool) {
 	if n.length() > mantissaBits || max(exponent, -exponent) > maxExactPower {
 		return 0, false
@@ -189,8 +192,8 @@ func (n natural) exact(exponent int) (float64, bool) {
 	return f * power, true
 }
 
-// scaled returns the closest float to n * 2^exponent, for an n of more bits than a
-// mantissa.
+// scaled returns the closest float to n * 2^exponent, or false if the number exceeds
+// all floats. The number n must have more bits than a mantissa.
 func (n natural) scaled(exponent int) (float64, bool) {
 	length := n.length()
 	lowest := max(length-mantissaBits, leastBit-exponent)

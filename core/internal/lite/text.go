@@ -35,7 +35,8 @@ func Quote(text string) string {
 	return string(append(quoted, '"'))
 }
 
-// ParseUint parses a decimal number that consists of digits only.
+// ParseUint parses a decimal number that consists of digits only. It returns false
+// for other text, and for a number beyond 64 bits.
 //
 //go:noinline
 func ParseUint(text string) (uint64, bool) {
@@ -53,7 +54,8 @@ func ParseUint(text string) (uint64, bool) {
 	return n, true
 }
 
-// ParseInt parses a decimal number with an optional sign.
+// ParseInt parses a decimal number with an optional sign. It returns false for other
+// text, and for a number beyond 64 bits.
 func ParseInt(text string) (int64, bool) {
 	negative := text != "" && text[0] == '-'
 	if negative || text != "" && text[0] == '+' {
@@ -129,7 +131,7 @@ func HasAny(text, some string) bool {
 	return false
 }
 
-// Clone returns a copy of text, for example if text aliases memory that will be
+// Clone returns a copy of text. Use it for text that aliases memory that will be
 // reused.
 //
 //go:noinline
