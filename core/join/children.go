@@ -8,18 +8,18 @@ import (
 )
 
 // Children is the name of the printer of columns about the objects below a row. The path
-// of such a column is a list of resources, separated by commas. It names the resources
-// between a row and the objects, from the top, and then the resource of the objects. A
-// blank and the name of a column may follow:
+// of such a column is a list of resources, separated by commas. The list names the
+// resources between a row and the objects, from the top, and then the resource of the
+// objects. A blank and the name of a column may follow:
 //
 //	apps/v1/replicasets,v1/pods
 //	apps/v1/replicasets,v1/pods Status
 //
 // The first column is an Integer, the number of objects. The second is a String, the
 // number of objects per value of the named column, such as "Running 3, Pending 1". The
-// most frequent value comes first. It omits objects without a value, and is Null if no
-// object has one. An object is below a row if its owner is the row, or an object of a
-// resource in between that is below the row.
+// most frequent value comes first. The text omits objects without a value, and the
+// cell is Null if no object has a value. An object is below a row if its owner is the
+// row, or an object of a resource in between that is below the row.
 const Children = "children"
 
 // maxValues is the number of values that a cell lists. The cell contains a total for the
@@ -27,7 +27,7 @@ const Children = "children"
 const maxValues = 8
 
 // histogram contains values in no particular order, each with the number of objects that
-// have it.
+// have the value.
 type histogram []bar
 
 type bar struct {
@@ -90,7 +90,8 @@ func (j *Join) count(uid string) {
 	}
 }
 
-// addBelow adds the counts of the objects below an object of this level to the sum.
+// addBelow adds to the sum the counts of the objects below the object of this level
+// with the given UID.
 func (l *level) addBelow(uid string) {
 	if h := l.join.children[uid]; h != nil {
 		for _, b := range *h {

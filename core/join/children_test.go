@@ -27,8 +27,8 @@ func owning(name string) api.Schema {
 	}
 }
 
-// childColumns returns columns about the pods below the objects of a resource. Each
-// resource in between ends with a comma.
+// childColumns returns columns about the pods below the objects of a resource. The
+// argument between lists the resources in between, each followed by a comma.
 func childColumns(between string) []api.Column {
 	return []api.Column{
 		{Name: "Pods", Kind: api.Integer, Printer: join.Children, Path: between + "v1/pods"},
@@ -45,7 +45,7 @@ func counting(rows *cacher.Cacher, columns []api.Column, others ...*cacher.Cache
 	return join.New(rows, others, cacher.New(cacher.Config{}), &schema, columns)
 }
 
-// counted returns the joined cells of the rows of a join.
+// counted returns the key and the joined cells of each row of a join.
 func counted(j *join.Join) (texts []string) {
 	c := j.Cacher()
 	c.State().Ascend("", func(ref store.Ref) bool {
@@ -155,8 +155,8 @@ func TestCellListsTheMostFrequentValues(t *testing.T) {
 	require.Equal(t, []string{"a/x | 78 | " + strings.Join(want, ", ") + ", others 10"}, counted(j))
 }
 
-// The number of children is unknown before their list has arrived, and for a reader who may
-// not list them.
+// The number of children is unknown before their list has arrived, and for a reader that
+// may not list the children.
 func TestChildrenAreUnknownWithoutTheirList(t *testing.T) {
 	sets, pods := listed(owning("replicasets"), "a/x rv=1 uid=x"), cacher.New(cacher.Config{Schema: objects.Pods()})
 	for _, j := range []*join.Join{counting(sets, childColumns(""), pods), counting(sets, childColumns(""))} {
@@ -195,8 +195,8 @@ func TestUnknownColumnOfChildrenIsNamed(t *testing.T) {
 }
 
 // family is a row collection, collections in between, and pods, with random objects and
-// owners. Each object has its own UID. owned has the latest versions of each collection by
-// key.
+// owners. Each object has its own UID. The field owned contains the latest version of each
+// object, by collection and key.
 type family struct {
 	*rand.Rand
 	rv          int
@@ -399,8 +399,8 @@ func TestChildrenEqualTheNaiveCounts(t *testing.T) {
 	}
 }
 
-// UsedBytes approximates the heap memory of the counts of 10,000 objects. They have 2,500
-// owners, which in turn have 500 owners.
+// UsedBytes approximates the heap memory of the counts of 10,000 objects. These objects
+// have 2,500 owners, which in turn have 500 owners.
 func TestUsedBytesIsTheMemoryOfTheCounts(t *testing.T) {
 	uid := func(level string, i int) string { return fmt.Sprintf("%s-%034d", level, i) }
 	var rows, sets, pods []string
@@ -423,7 +423,7 @@ func TestUsedBytesIsTheMemoryOfTheCounts(t *testing.T) {
 	j.Close()
 }
 
-// heap returns the memory of the live objects of the process.
+// heap returns the number of bytes of live objects in the heap.
 func heap() int {
 	var m runtime.MemStats
 	runtime.GC()

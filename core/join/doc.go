@@ -11,10 +11,10 @@
 // Package [owners] defines owners.
 //
 // A [Join] keeps a cacher with the objects of the collection and all columns, without
-// bodies. Views read this cacher like any other. Build computes it in steps. After that, a
-// change of an object revises only the rows that show it. A join of children also keeps
-// the counts of each owner.
+// bodies. Views read this cacher like any other. Build computes the rows in steps. After
+// that, a change of an object revises only the rows that show the object. A join of
+// children also keeps the counts of each owner.
 //
-// When a list replaces one of the collections, the Join is outdated. Its caller closes
-// it and creates another.
+// When a list replaces one of the collections, the Join is outdated. The caller must
+// then close the Join and create another.
 package join

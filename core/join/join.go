@@ -17,13 +17,14 @@ import (
 //	metrics.k8s.io/v1beta1/pods CPU
 const Printer = "join"
 
-// Joins reports whether the columns are joined columns. It examines only the first one.
+// Joins reports whether the columns are joined columns. It examines only the first
+// column.
 func Joins(columns []api.Column) bool {
 	return len(columns) > 0 && (columns[0].Printer == Printer || columns[0].Printer == Children)
 }
 
 // Resources returns the other resources of joined columns. All of the columns have the same
-// resources, so it reads only the first.
+// resources, so it reads only the first column.
 //
 //go:noinline
 func Resources(columns []api.Column) (resources []string) {
@@ -48,7 +49,7 @@ func first(columns []api.Column) string {
 type Join struct {
 	levels   []*level // the collection of the rows, then the others
 	out      *cacher.Cacher
-	counts   bool                  // the columns are about children
+	counts   bool                  // the columns count children
 	columns  []int                 // by joined column: its column in the last level, or none, or count
 	joined   api.Cells             // the cells of the joined columns
 	values   []api.Value           // buffer for the values of the joined columns
@@ -66,9 +67,9 @@ const (
 )
 
 // New returns a join whose rows are the objects of a collection. Build stores the rows in
-// out, which must be empty. The schema is that of the rows with the joined columns at the
-// end. The others are the collections of [Resources], or none if the columns should have no
-// values.
+// out, which must be empty. The schema describes the rows, with the joined columns at the
+// end. The argument others contains the collections of [Resources], or is empty if the
+// columns should have no values.
 func New(rows *cacher.Cacher, others []*cacher.Cacher, out *cacher.Cacher, schema *api.Schema, joined []api.Column) *Join {
 	out.Upstream().SetSchema(*schema)
 	j := &Join{out: out, counts: joined[0].Printer == Children, children: map[string]*histogram{}, values: make([]api.Value, len(joined))}
@@ -84,7 +85,9 @@ func New(rows *cacher.Cacher, others []*cacher.Cacher, out *cacher.Cacher, schem
 	return j
 }
 
-// find returns the column of the last level for a path, or none.
+// find returns the index of the column of the last level that a path names. It
+// returns none if there is no such column, and count for a column that counts
+// objects.
 func (j *Join) find(path, resources string) int {
 	last := j.last()
 	switch {
@@ -112,8 +115,8 @@ func (j *Join) Cacher() *cacher.Cacher { return j.out }
 // Unknown returns the 400 for a column that the other collection does not have, or nil.
 func (j *Join) Unknown() *api.Status { return j.unknown }
 
-// Outdated reports whether a list has replaced one of the collections, or whether others
-// differs from the collections of the join.
+// Outdated reports whether a list has replaced one of the collections, or whether the
+// argument others differs from the other collections of the join.
 //
 //go:noinline
 func (j *Join) Outdated(others []*cacher.Cacher) bool {
@@ -156,7 +159,8 @@ func (j *Join) Build(work int) int {
 	return work
 }
 
-// put stores the row of a version. unchanged lists cells that are equal in the current row.
+// put stores the row of a version. The argument unchanged lists cells that are equal in the
+// stored row.
 func (j *Join) put(ref store.Ref, unchanged api.Cells) {
 	arena := j.levels[0].cacher.Arena()
 	e := j.levels[0].envelope(ref)

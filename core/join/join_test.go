@@ -36,7 +36,7 @@ func schema() *api.Schema {
 	return &s
 }
 
-// listed returns a cacher whose first list has some objects.
+// listed returns a cacher whose first list contains the given objects.
 func listed(schema api.Schema, list ...string) *cacher.Cacher {
 	c := cacher.New(cacher.Config{Schema: schema})
 	relist(c, 1, list...)
@@ -134,7 +134,7 @@ func TestUnknownColumnIsNamed(t *testing.T) {
 	require.EqualError(t, j.Unknown(), `400 BadRequest: cannot join metrics.k8s.io/v1beta1/pods by "memory": there is no such column or field; there are Window, CPU`)
 }
 
-// A joined column is updated even if a set of cells cannot represent it.
+// A joined column is updated even if a set of cells cannot represent the column.
 func TestColumnsBeyondTheThirtySecond(t *testing.T) {
 	wide := objects.Pods()
 	for i := range 30 {

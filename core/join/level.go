@@ -19,8 +19,8 @@ type level struct {
 	cursor api.Key // key of the last object that was read
 	done   bool
 	// own contains the objects by UID, and owned contains the objects by the UID of their
-	// owner. Both are empty on the last level, whose objects are only counted. owned is also
-	// empty on the level of the rows.
+	// owner. Both are empty on the last level, whose objects are only counted. The map owned
+	// is also empty on the level of the rows.
 	own, owned owners.IDs
 }
 
@@ -142,7 +142,7 @@ func (l *level) revise(owner string) {
 	}
 }
 
-// envelope returns the envelope of a version, or nil for none.
+// envelope returns the envelope of a version, or nil if ref is zero.
 //
 //go:noinline
 func (l *level) envelope(ref store.Ref) wire.Envelope {
@@ -152,8 +152,8 @@ func (l *level) envelope(ref store.Ref) wire.Envelope {
 	return l.cacher.Arena().Envelope(ref)
 }
 
-// links returns the UIDs of a version and of its owner, each "" for none. They may alias the
-// arena.
+// links returns the UIDs of a version and of its owner, each "" for none. The UIDs may alias
+// the arena.
 //
 //go:noinline
 func (l *level) links(ref store.Ref) (own, owner string) {
@@ -170,8 +170,8 @@ func (l *level) at(id store.ID) (own, owner string) {
 	return l.links(l.cacher.State().Version(id))
 }
 
-// value returns the value of a version that a column counts, or "" for none. It may alias the
-// arena.
+// value returns the value of a version that a column counts, or "" for none. The text may
+// alias the arena.
 //
 //go:noinline
 func (l *level) value(ref store.Ref, column int) string {
