@@ -22,8 +22,8 @@ type index struct {
 	children IDs // by UID of the owner
 }
 
-// Follow sets the collections. The graph observes each of them until a later call omits
-// it.
+// Follow sets the collections. The graph observes each collection until a later call
+// omits the collection.
 func (g *Graph) Follow(collections []*cacher.Cacher) {
 	g.indexes = slices.DeleteFunc(g.indexes, func(x *index) bool {
 		if slices.Contains(collections, x.cacher) {
@@ -73,10 +73,10 @@ func (g *Graph) Children(c *cacher.Cacher, owner string) []store.ID {
 	return nil
 }
 
-// Below returns the UID of the root, and those of all objects below it that have
-// children. The result therefore contains the owner of every object below the root. It
-// takes time proportional to the number of objects below the root. The caller owns the
-// texts.
+// Below returns the UID of the root, and the UIDs of all objects below the root that
+// have children. The result therefore contains the owner of every object below the
+// root. Below takes time proportional to the number of objects below the root. The
+// caller owns the returned texts.
 func (g *Graph) Below(root string) []string {
 	found, known := []string{root}, map[string]bool{root: true}
 	for i := 0; i < len(found); i++ {
@@ -133,8 +133,9 @@ func (x *index) Changed(id store.ID, e *history.Event) {
 	}
 }
 
-// owner returns the UID of the owner of a version and, if it has an owner, its own
-// UID. An object without an owner is below no other, regardless of its UID.
+// owner returns the UID of the owner of a version, and the UID of the version itself.
+// Both are "" for a version without an owner, because such an object is below no
+// other object.
 func (x *index) owner(ref store.Ref) (owner, uid string) {
 	if ref == 0 {
 		return "", ""

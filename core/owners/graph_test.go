@@ -39,7 +39,7 @@ func newWorld(collections int) *world {
 	return w
 }
 
-// put passes a version of an object to apply, and adds it to the model.
+// put passes a version of an object to apply, and adds the object to the model.
 func (w *world) put(collection int, key string, o owned, apply func(*cacher.Update)) {
 	text := fmt.Sprintf("%s rv=%d uid=%s app=web", key, w.rv, o.uid)
 	if o.owner != "" {
@@ -156,8 +156,9 @@ func TestAViewBelowAnOwnerAgreesWithTheModel(t *testing.T) {
 	}
 }
 
-// apply reads all rows after a patch. It returns the number of rows that the facet
-// counts, or zero without a patch.
+// apply replaces the contents of rows with all rows of the view if the view has a
+// patch. It returns the number of rows that the facet counts, or zero without a
+// patch.
 func apply(t *testing.T, v *view.View, rows map[api.Key]bool) int {
 	var f wire.ViewPatch
 	v.Build(1 << 30)

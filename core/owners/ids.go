@@ -10,7 +10,7 @@ import (
 // IDs maps UIDs to IDs of objects. Each list of IDs is in ascending order.
 type IDs map[string][]store.ID
 
-// Add adds an ID, and reports whether the UID had none before. It copies the UID.
+// Add adds an ID, and reports whether the UID had no IDs before. It copies the UID.
 func (m IDs) Add(uid string, id store.ID) (first bool) {
 	list := m[uid]
 	at, _ := slices.BinarySearch(list, id)
@@ -18,7 +18,7 @@ func (m IDs) Add(uid string, id store.ID) (first bool) {
 	return len(list) == 0
 }
 
-// Remove removes an ID, and reports whether the UID has no other IDs.
+// Remove removes an ID, and reports whether it was the last ID of the UID.
 func (m IDs) Remove(uid string, id store.ID) (last bool) {
 	list := m[uid]
 	at, found := slices.BinarySearch(list, id)
