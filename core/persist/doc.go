@@ -4,10 +4,10 @@
 //
 // A chunk is the frame [wire.Chunk] and the body that follows it. Both contain frames
 // that a connector sends, in the order in which a reader without selectors receives them.
-// A [Writer] produces chunks from a [session.SnapshotReader]. A [Reader] replays them on
-// a reflector that was never connected. Each chunk has a checksum of its predecessor, so
-// a missing or foreign chunk is detected. A later Writer can continue from the version of
-// an earlier one; its chunks then contain only changes.
+// A [Writer] produces chunks from a [session.SnapshotReader]. A [Reader] replays chunks
+// on a reflector that was never connected. Each chunk contains the checksum of its
+// predecessor, so a missing or foreign chunk is detected. A later Writer can continue
+// from the version of an earlier one; its chunks then contain only changes.
 //
 // The program stores chunks and their bodies, and this package does no I/O. Bodies may
 // stay in the program's storage until an object in them is read:
@@ -16,7 +16,7 @@
 //   - core/store/segment.go finds the body of a key,
 //   - core/cacher/restored.go fails all reads once a body is missing or corrupt.
 //
-// Such programs are a Durable Object (js/src/edge/storage.ts), a browser's page
-// (js/src/persistence) and the Go client. They use the frames TakeSnapshot, NextChunk,
-// SnapshotChunk and RestoreChunk.
+// The programs that store chunks are a Durable Object (js/src/edge/storage.ts), a
+// browser's page (js/src/persistence) and the Go client. They use the frames
+// TakeSnapshot, NextChunk, SnapshotChunk and RestoreChunk.
 package persist

@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Reader restores the state of a collection from its chunks, on a reflector of its own.
-// The collection receives the state only when it is complete.
+// Reader restores the state of a collection from its chunks, on a new reflector. The
+// collection receives the state only when it is complete.
 type Reader struct {
 	config    ReaderConfig
 	reflector *reflector.Reflector
@@ -98,8 +98,9 @@ func (r *Reader) replay(chunk *wire.Chunk, body *reflector.Body, progressAt int6
 	return restored.Replay(after, progressAt)
 }
 
-// bodyOf returns the body of a chunk, or nil if it has none. A body that follows the
-// chunk is processed with it. A body with a name is loaded on demand.
+// bodyOf returns the body of a chunk, or nil if the chunk has none. A body that
+// follows the chunk is processed together with the chunk. A body with a name is
+// loaded on demand.
 func (r *Reader) bodyOf(chunk *wire.Chunk, name uint32, following []byte) (*reflector.Body, *api.Status) {
 	info := &chunk.Body
 	body := &reflector.Body{Objects: int(info.Objects), Memory: int(info.Memory), First: api.Key(lite.Clone(string(info.First)))}
@@ -149,8 +150,8 @@ func (r *Reader) checkNext(chunk *wire.Chunk) *api.Status {
 	return nil
 }
 
-// scopeOf returns the scope of a chunk. The schema of the chunk describes its
-// columns.
+// scopeOf returns the scope of a chunk. The caller supplies the columns, because a
+// chunk describes its columns only in its schema.
 func scopeOf(c *wire.Chunk, columns string) reflector.Scope {
 	return reflector.Scope{
 		Resource: c.Resource, Namespace: c.Namespace, LabelSelector: c.LabelSelector,

@@ -21,8 +21,8 @@ type Writer struct {
 	clusterID  string
 	chunkBytes int
 	previous   uint64 // checksum of the last chunk
-	// The buffers are reused for the next chunk. New ones would become garbage
-	// faster than it is collected, and the module's memory never shrinks.
+	// The buffers are reused for the next chunk. New buffers would become garbage
+	// faster than the garbage is collected, and the module's memory never shrinks.
 	content session.SnapshotChunk
 	buffer  []byte
 }
@@ -37,12 +37,13 @@ func NewWriter(reader *session.SnapshotReader, scope reflector.Scope, clusterID 
 	return &Writer{reader: reader, scope: scope, clusterID: clusterID, chunkBytes: size}
 }
 
-// Close ends the snapshot.
+// Close ends the snapshot and closes the reader.
 func (w *Writer) Close() { w.reader.Close() }
 
-// Next returns the next chunk with its body. The caller sets its Request. The data is
-// valid until the next call. Do not call Next after the last chunk. progressMillis is
-// the time of the last progress of the collection.
+// Next returns the next chunk with its body. The caller sets the field Request of the
+// chunk. The data is valid until the next call. Do not call Next after the last
+// chunk. The argument progressMillis is the time of the last progress of the
+// collection.
 func (w *Writer) Next(progressMillis int64) (wire.SnapshotChunk, *api.Status) {
 	if status := w.reader.Next(&w.content, w.chunkBytes); status != nil {
 		return wire.SnapshotChunk{}, status
