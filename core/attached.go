@@ -18,7 +18,7 @@ const (
 	readerMessageBytes    = 64 << 10
 	defaultProgressMillis = 10_000
 	// comeAgainMillis is how long a collection is retained for a reader that was
-	// asked to retry. It exceeds the longest backoff of a reader.
+	// asked to retry. This time exceeds the longest backoff of a reader.
 	comeAgainMillis = 90_000
 )
 
@@ -68,7 +68,8 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 		return
 	}
 	// A restored reader without subscriptions has accepted all data, and may never send
-	// the message that would end its stall. It therefore counts as responsive.
+	// the message that would end its stall. The engine therefore treats such a reader
+	// as responsive.
 	r.spoke = len(f.Saved) > 0 && !r.session.Subscribed()
 }
 

@@ -362,8 +362,8 @@ func TestBodiesOfOtherVersionsAreNotApplied(t *testing.T) {
 	r.requireBodies()
 }
 
-// A corrupt block of bodies is counted and reported in the state of the collection. Its
-// bodies are requested again (rule B31).
+// A corrupt block of bodies is counted and reported in the state of the collection. The
+// bodies of the block are requested again (rule B31).
 func TestCorruptBodiesAreRequestedAgain(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()

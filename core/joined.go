@@ -81,8 +81,8 @@ func (b *sharedCollection) schema() *api.Schema {
 	return schema
 }
 
-// rows returns the cacher that views read. Its objects have the joined columns only while
-// a view is open.
+// rows returns the cacher that views read. The objects of this cacher have the joined
+// columns only while a view is open.
 func (b *sharedCollection) rows() *cacher.Cacher {
 	if b.joined.join != nil {
 		return b.joined.join.Cacher()

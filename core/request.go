@@ -158,7 +158,7 @@ func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api
 }
 
 // present appends an envelope to e.plain and returns it. It decodes the given body and
-// inserts its resource version. If it returns an error, the envelope has no body.
+// inserts the resource version rv. If it returns an error, the envelope has no body.
 func (e *Engine) present(stored wire.Envelope, body, base api.Body, dictionary []byte, rv api.ResourceVersion) (wire.Envelope, *api.Status) {
 	var status *api.Status
 	if body.Codec != api.NoBody {
