@@ -10,6 +10,6 @@
 //     changes of a resource. [Shard] is a subset of the namespaces of a resource.
 //   - [Object] is one version of an object: the data needed to select, sort and
 //     route it, and its opaque JSON body.
-//   - [Status] is the error type at every package and process boundary. It
+//   - [Status] is the error type at every package and process boundary. A Status
 //     carries the Kubernetes code and reason, and a message for the user.
 package api

@@ -127,8 +127,9 @@ type Schema struct {
 	Kind       string // such as "Pod"
 	Namespaced bool
 	// Fields are the selectable fields, each a dotted path such as
-	// "status.phase". The first is metadata.name, followed by metadata.namespace
-	// if the resource is namespaced. Both are derived from the key.
+	// "status.phase". The first field is metadata.name, followed by
+	// metadata.namespace if the resource is namespaced. Both are derived from the
+	// key.
 	Fields  []string
 	Columns []Column
 }

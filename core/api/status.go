@@ -65,8 +65,8 @@ func (s *Status) Error() string {
 	return strconv.Itoa(s.Code) + " " + string(s.Reason) + ": " + s.Message
 }
 
-// Is reports whether target is a *Status with the same code and reason. It is for
-// errors.Is.
+// Is reports, for errors.Is, whether target is a *Status with the same code and
+// reason.
 func (s *Status) Is(target error) bool {
 	t, ok := target.(*Status)
 	return ok && t.Code == s.Code && t.Reason == s.Reason
@@ -132,7 +132,7 @@ func Unavailable(message string) *Status {
 
 // LimitReached returns the error for a request, message or connection that
 // exceeds a resource limit. The code is 408 for a client that is too slow and 413
-// for an item that is too large. It is 429 for too many requests of one client
+// for an item that is too large. The code is 429 for too many requests of one client
 // and 503 for a full server. Cause names the limit, and so does the end of the
 // message.
 //

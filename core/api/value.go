@@ -25,8 +25,8 @@ const (
 // Number uses Float, and String uses Text.
 //
 // An Integer may count events. Time is then the time of the last event in
-// milliseconds since the epoch, or zero if unknown. Tables show Time as an age: "3
-// (5m ago)".
+// milliseconds since the epoch, or zero if unknown. Tables then show the age of that
+// event: "3 (5m ago)".
 type Value struct {
 	Kind  ValueKind
 	Int   int64

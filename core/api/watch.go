@@ -58,7 +58,7 @@ const (
 	// longer than dispatch waits.
 	WatchEndSlowConsumer
 	// WatchEndOvertaken means that the history no longer has the next event of the
-	// watch, or that a second relist occurred before the consumer had read the changes
+	// watch. Another cause is a second relist before the consumer has read the changes
 	// of the first.
 	WatchEndOvertaken
 	// WatchEndHistoryLost means that the resource version of the watch belongs to a
