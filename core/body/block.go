@@ -9,13 +9,13 @@ const maxDictionary = 64 << 10
 //
 //	0  literal of n+1 bytes, which follow. If n is 60, 61 or 62, the length minus one
 //	   follows first, in n-59 bytes. If n is 63, a [token] follows.
-//	1  near copy of 4 + n%8 bytes. The distance has 11 bits: n/8 are the highest
-//	   three, and the next byte has the others. Distance 0 means the distance of
-//	   the last copy. If n%8 is then 5, 6 or 7, the length follows in 1, 2 or 3
-//	   bytes; see [repeats].
+//	1  near copy of 4 + n%8 bytes. The distance has 11 bits: n/8 contains the three
+//	   highest bits, and the next byte contains the others. Distance 0 means the
+//	   distance of the last copy. If n%8 is then 5, 6 or 7, the length follows in
+//	   1, 2 or 3 bytes; see [repeats].
 //	2  copy of n+1 bytes; the distance follows in two bytes.
 //	3  copy of n+2 bytes that continues in the guide. If n is 60, 61 or 62, the
-//	   length minus 62 follows in n-59 bytes. 63 is a far copy: one byte with the
+//	   length minus 62 follows in n-59 bytes. n = 63 is a far copy: one byte with the
 //	   length minus one follows, and three bytes with the distance.
 //
 // Numbers are little-endian. Distances count back from the end of the output. The

@@ -23,7 +23,7 @@ var podSkeleton = skeleton.Dictionary(api.Resource{Version: "v1", Name: "pods"},
 //go:embed testdata/pod.json
 var pod []byte
 
-// pods generates pods that resemble the one in testdata. They belong to thirty
+// pods generates pods that resemble the one in testdata. The pods belong to thirty
 // applications. Each pod has its own name, uids, node, addresses, times, hashes and
 // restart count.
 func pods(seed uint64, n int) [][]byte {
