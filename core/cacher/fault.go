@@ -94,8 +94,8 @@ func (c *Cacher) dropDeletedFaults(rv api.ResourceVersion) {
 	}
 }
 
-// Retracted reports whether the fault retracts an earlier one: the object was deleted or
-// replaced, and its versions before the resource version of the fault are invalid.
+// Retracted reports whether the fault retracts an earlier one. The object was then
+// deleted or replaced, and its versions before the fault's resource version are invalid.
 func (f *Fault) Retracted() bool { return f.Status.Code == api.CodeNotFound }
 
 // Faults returns the current faults, oldest first, and a number that changes with

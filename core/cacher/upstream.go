@@ -51,5 +51,6 @@ func (u *Upstream) Fail(status *api.Status) {
 	u.cacher.followers.WakeAll()
 }
 
-// Failure returns the status given to Fail, or nil if there was progress since.
+// Failure returns the status given to Fail, or nil if there was progress after that
+// call.
 func (u *Upstream) Failure() *api.Status { return u.failure }

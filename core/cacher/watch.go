@@ -166,7 +166,7 @@ func (c *Cacher) collector(filter *watcher.Filter) watcher.Collect {
 	}
 }
 
-// queueSize returns the number of events that a watch may lag, which is about the number
+// queueSize returns the number of events that a watch may lag. This is about the number
 // of events in one second (rule H16, for resources without an index).
 func (c *Cacher) queueSize() int {
 	seconds := max(c.window.WindowMillis()/1000, 1)
