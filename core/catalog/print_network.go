@@ -176,7 +176,8 @@ func addHostPort(out *objectjson.Cells, ip string, port objectjson.Document) {
 }
 
 // printSlicePorts prints the first ports of an EndpointSlice. A port without a number
-// is printed as its name. A port with neither means all ports, and is printed as "*".
+// is printed as its name. A port without number and name means all ports, and is
+// printed as "*".
 func printSlicePorts(v *objectjson.Values, out *objectjson.Cells) {
 	ports := v.All(0)
 	for _, port := range ports[:min(len(ports), most)] {
