@@ -20,8 +20,8 @@ type Event struct {
 	// FinalStateUnknown marks a deletion that a relist discovered.
 	FinalStateUnknown bool
 	// AfterFault means that the source had unreadable versions between Previous and
-	// Current. A client that also reads from another replica may have received
-	// one of them.
+	// Current. A client that also reads from another replica may have received one of
+	// these versions.
 	AfterFault bool
 	// Unchanged lists cells that are equal in both versions. The set may be
 	// incomplete.
