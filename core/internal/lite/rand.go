@@ -16,8 +16,8 @@ func (r *Rand) Uint64() uint64 {
 	return z ^ z>>31
 }
 
-// Int63n returns a number in [0, n), or 0 if n < 1. It has the small bias of a
-// remainder, which is acceptable for jitter.
+// Int63n returns a number in [0, n), or 0 if n < 1. The result has the small bias of
+// a remainder, which is acceptable for jitter.
 //
 //go:noinline
 func (r *Rand) Int63n(n int64) int64 {
