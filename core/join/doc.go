@@ -5,10 +5,10 @@
 // The cell is Null while there is no such object.
 //
 // A column with the printer [Children] counts the objects of another collection below an
-// object, such as the pods of a Deployment. It can also list the number of objects per
-// value of a column, such as "Running 3, Pending 1". An object is below its owner, and
-// below the owners of that owner in the collections that the path of the column names.
-// Package [owners] defines owners.
+// object, such as the pods of a Deployment. Such a column can also list the number of
+// objects per value of another column, such as "Running 3, Pending 1". An object is
+// below its owner, and below the owners of that owner in the collections that the path
+// of the column names. Package [owners] defines owners.
 //
 // A [Join] keeps a cacher with the objects of the collection and all columns, without
 // bodies. Views read this cacher like any other. Build computes the rows in steps. After

@@ -10,9 +10,9 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Printer is the name of the printer of columns that show a column of the object with the
-// same key. The path of such a column is the other resource and the name of that
-// resource's column, separated by a blank:
+// Printer is the printer name of columns that show a column of another resource, for the
+// object with the same key. The path of such a column is the other resource and the name
+// of that resource's column, separated by a blank:
 //
 //	metrics.k8s.io/v1beta1/pods CPU
 const Printer = "join"
@@ -23,8 +23,8 @@ func Joins(columns []api.Column) bool {
 	return len(columns) > 0 && (columns[0].Printer == Printer || columns[0].Printer == Children)
 }
 
-// Resources returns the other resources of joined columns. All of the columns have the same
-// resources, so it reads only the first column.
+// Resources returns the resources that joined columns read. All of the columns have the
+// same resources, so it reads only the first column.
 //
 //go:noinline
 func Resources(columns []api.Column) (resources []string) {

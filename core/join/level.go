@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// level is one of the collections of a join. It is read in steps, and ignores changes of
-// objects that it has not read yet.
+// level is one of the collections of a join. Build reads a level in steps, and a level
+// ignores changes of objects that Build has not read yet.
 type level struct {
 	join   *Join
 	cacher *cacher.Cacher
