@@ -64,8 +64,8 @@ func (g *Graph) UsedBytes() (used int) {
 // without children does not count if its owner has other children.
 func (g *Graph) Changes() uint64 { return g.changes }
 
-// Children returns the objects of a collection that have the given owner. The result is
-// valid until the next change.
+// Children returns the IDs of the objects in a collection that have the given owner.
+// The result is valid until the next change.
 func (g *Graph) Children(c *cacher.Cacher, owner string) []store.ID {
 	if x := g.indexOf(c); x != nil {
 		return x.children[owner]
