@@ -14,8 +14,8 @@ type kubernetes struct {
 	feeds        map[*sharedCollection]*kubernetesFeed
 	stream       uint32
 	subscription uint32
-	// requests counts the requests. refusals counts the responses whose status code
-	// is not 200.
+	// requests counts the HTTP requests. refusals counts the responses whose status
+	// code is not 200.
 	requests, refusals int
 }
 

@@ -54,7 +54,7 @@ func (e *Engine) restoreChunk(f *wire.RestoreChunk) {
 	}
 }
 
-// restored installs the restored state, if there is one, and resumes from it.
+// restored installs the restored state, if there is one, and resumes from that state.
 func (b *sharedCollection) restored(e *Engine, r *reflector.Reflector) {
 	if r != nil {
 		b.adopt(e, r)

@@ -42,7 +42,7 @@ const (
 // bytes. The bytes contain the difference from the minimum.
 var repeats = [...]int{8, 260, 65540}
 
-// block decodes one block.
+// block is the state of the decoder of one block.
 type block struct {
 	src        []byte
 	s          int // the input before s has been read

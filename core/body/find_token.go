@@ -55,7 +55,7 @@ func tokenAt(text []byte, at int) token {
 }
 
 // hexDigits counts the hexadecimal digits at the start of a text, up to the maximum
-// of a token.
+// number in a token.
 func hexDigits(text []byte) int {
 	n := 0
 	for n < len(text) && n < 2*maxHexToken && isHex(text[n]) {

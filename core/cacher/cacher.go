@@ -24,8 +24,8 @@ type Config struct {
 // Observer is notified of every change after the cacher applied it and before any
 // watch receives it.
 type Observer interface {
-	// Changed reports one change. The event's versions and the object's ID are valid
-	// during the call, even if the object was deleted.
+	// Changed reports one change of an object. The event's versions and the object's
+	// ID are valid during the call, even if the object was deleted.
 	Changed(id store.ID, e *history.Event)
 	// Replaced reports that a list replaced the state. Any object may have
 	// changed, and all IDs are new.
@@ -272,7 +272,7 @@ func (c *Cacher) Follow(f *watcher.Filter, wake func()) *dispatch.Follower {
 // Watches returns the watches of the collection.
 func (c *Cacher) Watches() *dispatch.Dispatcher { return &c.watches }
 
-// Observe adds an observer.
+// Observe registers an observer for later changes.
 func (c *Cacher) Observe(o Observer) { c.observers = append(c.observers, o) }
 
 // Unobserve removes an observer.

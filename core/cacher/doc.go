@@ -2,10 +2,10 @@
 // window of its recent changes, and the watches on it. It is the watch cache of
 // kube-apiserver without goroutines.
 //
-// The reflector feeds it. A [Listing] replaces the state in one step, and Apply
-// changes one object. Progress advances the resource version, and Fault records an
-// object that could not be read. Clients get lists, single objects and watches with
-// the options and responses of Kubernetes (rules C8 to C52). Observers, such as
+// The reflector feeds the cache. A [Listing] replaces the state in one step, and
+// Apply changes one object. Progress advances the resource version, and Fault records
+// an object that could not be read. Clients get lists, single objects and watches
+// with the options and responses of Kubernetes (rules C8 to C52). Observers, such as
 // views, see every change. Tick is the clock for bookmarks, deadlines, waits and the
 // budget for slow consumers.
 //

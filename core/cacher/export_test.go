@@ -10,7 +10,7 @@ import (
 // state.
 func FormatContinue(rv api.ResourceVersion, start string) string { return formatContinue(rv, start) }
 
-// ParseContinue parses a token.
+// ParseContinue parses a continue token.
 func ParseContinue(text string) (rv api.ResourceVersion, start string, status *api.Status) {
 	token, status := parseContinue(text)
 	return token.rv, token.start, status

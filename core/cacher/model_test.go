@@ -118,7 +118,8 @@ func (d *duel) noteEnd(r *reader) {
 	}
 }
 
-// judgeEnd checks that a stalling watch ends only when it must.
+// judgeEnd checks that a stalling watch ended for one of the allowed reasons, and
+// that the model confirms the reason.
 func (d *duel) judgeEnd(r *reader) {
 	ending := r.Ending()
 	switch ending.Reason {
@@ -333,7 +334,7 @@ func (d *duel) readAll(r *reader) {
 	d.Watches().Resume()
 }
 
-// settle checks a reader that has read everything.
+// settle checks the events and the final state of a reader that has read everything.
 func (d *duel) settle(r *reader) {
 	if r.conflates {
 		if !r.Stopped() && !r.blind {

@@ -93,7 +93,7 @@ func (p *past) key(position int) api.Key {
 	return p.cacher.arena.Key(e.Previous)
 }
 
-// ascend is like Store.Ascend, for the past state. catchUp must be called first.
+// ascend is like Store.Ascend, for the past state. Call catchUp first.
 func (p *past) ascend(from api.Key, yield func(store.Ref) bool) {
 	undone := p.undone[p.search(p.undone, from):]
 	more := true

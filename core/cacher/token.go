@@ -30,7 +30,7 @@ func formatContinue(rv api.ResourceVersion, start string) string {
 	return encodeBase64(tokenHead + number + "," + tokenStart + escapeNUL(start) + tokenTail)
 }
 
-// parseContinue parses a token. Keys are Kubernetes names and need no JSON
+// parseContinue parses a continue token. Keys are Kubernetes names and need no JSON
 // escapes except for the NUL byte.
 func parseContinue(text string) (continueToken, *api.Status) {
 	bad := func(why string) (continueToken, *api.Status) {

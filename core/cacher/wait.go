@@ -83,7 +83,7 @@ func (s *Waits) expireWaits() {
 	})
 }
 
-// Fail ends every wait with an error.
+// Fail ends every wait with the given error.
 //
 //go:noinline
 func (s *Waits) Fail(status *api.Status) {

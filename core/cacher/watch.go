@@ -122,7 +122,7 @@ func (c *Cacher) begin(opt *watcher.Options, o *WatchOptions, rv api.ResourceVer
 	return c.restored.corruption
 }
 
-// beginHistory starts a watch with the events after a version.
+// beginHistory makes a watch start with the events after a version.
 func (c *Cacher) beginHistory(opt *watcher.Options, rv api.ResourceVersion) *api.Status {
 	if rv == 0 {
 		rv = c.at.Version

@@ -158,7 +158,7 @@ func (w *world) assertNoLeak() {
 	assert.Zero(w.t, w.Arena().UsedBytes())
 }
 
-// The common kinds of watch.
+// Options for common kinds of watches.
 var (
 	fromState = cacher.WatchOptions{}
 	withMarks = cacher.WatchOptions{Bookmarks: true}

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// everySchema returns the schemas of the table.
+// everySchema returns all schemas of the table, including those that All omits.
 func everySchema() (all []api.Schema) {
 	each(table, func(_ string, read func() api.Schema) bool {
 		all = append(all, read())

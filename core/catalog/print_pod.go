@@ -52,7 +52,7 @@ type pod struct {
 	restarts, sidecarRestarts counter
 }
 
-// counter counts restarts.
+// counter is a number of restarts, with the time of the last restart.
 type counter struct {
 	count int
 	last  int64 // time of the last restart in milliseconds, or zero
@@ -239,7 +239,8 @@ func isSidecar(container objectjson.Document) bool {
 	return container.Member("restartPolicy").Is("Always")
 }
 
-// printGates prints how many readiness gates are true.
+// printGates prints the number of true readiness gates and the number of all gates,
+// such as "1/2".
 func (p *pod) printGates(out *objectjson.Cells) {
 	gates, passed := p.values.All(podReadinessGates), 0
 	for _, gate := range gates {

@@ -11,7 +11,7 @@ import (
 )
 
 // Moment is the time in milliseconds and the resource version that a collection has
-// reached. The owner of the collection advances it.
+// reached. The owner of the collection advances the moment.
 type Moment struct {
 	Now     int64
 	Version api.ResourceVersion

@@ -85,7 +85,7 @@ func (r *Follower) NotifyNext() {
 }
 
 // NotifyOnProgress wakes the follower at the next progress report. Changes alone do
-// not wake it.
+// not wake the follower.
 func (r *Follower) NotifyOnProgress() { r.awaitsProgress = true }
 
 // Wake wakes the idle followers that the event at a position matches. A follower

@@ -10,8 +10,8 @@ import (
 // Event is one change of one object. Current is zero for a deletion, Previous for a
 // creation; at most one of them is zero. The window holds a reference to Previous of each
 // of its events. The window needs no reference to Current, because the store holds that
-// version until a later event has it as Previous. That event also leaves the window
-// later.
+// version until a later event has it as Previous. Events leave the window in order, so
+// Current stays valid while its event is in the window.
 type Event struct {
 	ResourceVersion api.ResourceVersion
 	Current         store.Ref
@@ -106,9 +106,9 @@ func (w *Window) At(position int) *Event {
 	return &w.ring[i]
 }
 
-// Append adds an event and takes ownership of its reference to Previous. The
-// resource version must not be lower than the last event's. The result is
-// valid until the next call of Append.
+// Append adds an event and takes ownership of its reference to Previous. The resource
+// version must not be lower than that of the last event. The result is valid until
+// the next call of Append.
 func (w *Window) Append(e Event) *Event {
 	if w.full() {
 		w.resize(e.Millis)

@@ -22,8 +22,8 @@ type index struct {
 	children IDs // by UID of the owner
 }
 
-// Follow sets the collections. The graph observes each collection until a later call
-// omits the collection.
+// Follow sets the collections that the graph indexes. The graph observes each
+// collection until a later call omits the collection.
 func (g *Graph) Follow(collections []*cacher.Cacher) {
 	g.indexes = slices.DeleteFunc(g.indexes, func(x *index) bool {
 		if slices.Contains(collections, x.cacher) {

@@ -30,8 +30,9 @@ type ReaderConfig struct {
 // NewReader returns a reader that expects the first chunk of a state.
 func NewReader(config ReaderConfig) *Reader { return &Reader{config: config} }
 
-// Add adds a chunk. Both times are in milliseconds: now is the engine's time, which is
-// skew ahead of the program's clock. After an error the reader is unusable.
+// Add adds a chunk. Both times are in milliseconds: now is the engine's time, and skew
+// is how far that time is ahead of the program's clock. After an error the reader is
+// unusable.
 func (r *Reader) Add(f *wire.RestoreChunk, now, skew int64) *api.Status {
 	var chunk wire.Chunk
 	t, payload, rest, err := wire.Next(f.Data)
@@ -83,7 +84,8 @@ func (r *Reader) UsedBytes() int {
 	return r.reflector.UsedBytes()
 }
 
-// replay processes the frames of a chunk, with the chunk's body between them.
+// replay processes the frames before the body of a chunk, the body, and the frames
+// after the body.
 func (r *Reader) replay(chunk *wire.Chunk, body *reflector.Body, progressAt int64) error {
 	restored := r.reflector.Restored()
 	before, after := chunk.Split()

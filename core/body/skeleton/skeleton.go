@@ -94,7 +94,7 @@ func assemble(values []json.RawMessage, resource api.Resource, kind string) ([]b
 	return dictionary, nil
 }
 
-// read returns the values of a file.
+// read returns the JSON values of a file in kinds.
 func read(name string) ([]json.RawMessage, error) {
 	data, err := kinds.ReadFile("kinds/" + name + ".json")
 	if err != nil {

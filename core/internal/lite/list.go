@@ -4,7 +4,8 @@ package lite
 // made up a tenth of the WebAssembly module. The functions below share their code
 // between element types.
 
-// Sort sorts the list in place and is stable. It allocates a copy of the list.
+// Sort sorts the list in place, and keeps the order of equal elements. It allocates a
+// copy of the list.
 func Sort[T any](list []T, before func(a, b *T) bool) {
 	order := sortedOrder(len(list), func(i, j int) bool { return before(&list[i], &list[j]) })
 	if order == nil {
