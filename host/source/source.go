@@ -17,8 +17,8 @@ type Source interface {
 	Resources(ctx context.Context) ([]api.Resource, error)
 
 	// Stream passes the state of a resource and its changes to sink until ctx ends or the
-	// source fails. It never returns a nil error. It calls sink only from its own
-	// goroutine.
+	// source fails. It never returns a nil error. Except for Wanted, it calls the methods
+	// of sink only from the goroutine that called Stream.
 	//
 	// If "from" is zero, Stream begins with a list: BeginList, Object for every object in
 	// ascending key order, and EndList. The changes follow. Otherwise, it sends no list,
@@ -28,14 +28,15 @@ type Source interface {
 	// delivered revision, or that "from" is greater than the latest revision. The caller
 	// must list again. A source that may lag behind the store returns a 504 if "from" is
 	// too large. After any other error, the caller can retry from the last delivered
-	// revision. If ctx has ended, Stream returns ctx.Err(). It returns an error of sink
-	// unchanged. A *SchemaChangedError means that the resource has a new schema.
+	// revision. If ctx has ended, Stream returns ctx.Err(). If a method of sink returns
+	// an error, Stream returns it unchanged. A *SchemaChangedError means that the
+	// resource has a new schema.
 	Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink Sink) error
 }
 
 // Identifier is a source that can return the ID of its cluster before a stream starts.
-// Streams pass this ID to [Sink.Identify]. They append a suffix for resources that have
-// their own history, such as metrics.
+// Streams pass this ID to [Sink.Identify]. For resources that have their own history,
+// such as metrics, streams append a suffix to the ID.
 type Identifier interface {
 	ClusterID(ctx context.Context) (string, error)
 }
@@ -46,8 +47,8 @@ type Prober interface {
 	Ready(ctx context.Context) error
 }
 
-// Sink receives the output of a stream. Its methods may block, which slows the
-// source down. A non-nil error stops Stream, which returns it.
+// Sink receives the output of a stream. Its methods may block, which slows the source
+// down. If a method returns an error, Stream stops and returns that error.
 //
 // Byte slices are valid only until the call returns.
 type Sink interface {
@@ -56,7 +57,8 @@ type Sink interface {
 	// are equal.
 	Identify(clusterID string) error
 	// BeginList begins a list of the complete state. If the stream ends or calls
-	// BeginList again before EndList, the objects of the incomplete list are discarded.
+	// BeginList again before EndList, the sink discards the objects of the incomplete
+	// list.
 	BeginList() error
 	// Object delivers one object of the list. rv is the revision of its last change.
 	Object(key api.Key, rv api.ResourceVersion, value []byte) error

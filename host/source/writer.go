@@ -10,8 +10,8 @@ import (
 // watchglass itself never writes objects.
 type Writer interface {
 	// Txn applies all writes in one revision, and returns that revision. If it fails, it
-	// applies none of them. A key may occur only once. Deleting an object that does not
-	// exist is not a change.
+	// applies none of them. A key may occur only once per call. Deleting an object that
+	// does not exist is not a change.
 	Txn(ctx context.Context, writes ...Write) (api.ResourceVersion, error)
 }
 

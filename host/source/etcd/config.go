@@ -16,13 +16,13 @@ const (
 	// DefaultPageSize results in pages of a few megabytes for objects of a few
 	// kilobytes.
 	DefaultPageSize = 500
-	// DefaultProgressInterval tolerates one lost response within the ten seconds in which
-	// readers expect progress.
+	// DefaultProgressInterval is short, so that readers receive progress within ten
+	// seconds even if one response is lost.
 	DefaultProgressInterval = 3 * time.Second
-	// DefaultRequestTimeout applies to each request, such as one page of a list.
+	// DefaultRequestTimeout limits each request, such as one page of a list.
 	DefaultRequestTimeout = 30 * time.Second
-	// DefaultConnectTimeout is shorter than the time without progress after which readers
-	// report stale data.
+	// DefaultConnectTimeout is short, so that a request fails before readers report stale
+	// data for lack of progress.
 	DefaultConnectTimeout = 5 * time.Second
 )
 
@@ -31,30 +31,33 @@ const (
 type Config struct {
 	// Prefix is the common prefix of all keys. Empty means DefaultPrefix.
 	Prefix string
-	// Resources are the served resources. Empty means catalog.All.
+	// Resources are the resources that the source serves. Empty means catalog.All.
 	Resources []api.Schema
-	// Paths contains the paths, below Prefix, of the resources whose path is not
-	// "<resource>" (core group) or "<group>/<resource>". Nil means KubernetesPaths.
+	// Paths maps resources to their paths below Prefix. A resource without an entry has
+	// the path "<resource>" (core group) or "<group>/<resource>". Nil means
+	// KubernetesPaths.
 	Paths map[api.Resource]string
 	// PageSize is the number of objects per page of a list. Larger pages need more
 	// memory and fewer round trips. Zero means DefaultPageSize.
 	PageSize int
 	// ProgressInterval is the time between requests for progress. Zero means
 	// DefaultProgressInterval. A negative interval disables these requests, for gRPC
-	// proxies that do not respond to them. Progress then arrives at etcd's own interval,
-	// by default every ten minutes, and a dead connection is not detected.
+	// proxies that do not respond to them. Progress then arrives only at the interval of
+	// etcd, by default every ten minutes, and the source does not detect a dead
+	// connection.
 	ProgressInterval time.Duration
 	// RequestTimeout limits each request, such as one page of a list. Zero means
 	// DefaultRequestTimeout.
 	RequestTimeout time.Duration
-	// ConnectTimeout limits how long a request waits for a connection to etcd, before it
-	// is sent or after the connection was lost. Zero means DefaultConnectTimeout.
+	// ConnectTimeout limits how long a request waits for a connection to etcd, both
+	// before the request is sent and after the connection is lost. Zero means
+	// DefaultConnectTimeout.
 	ConnectTimeout time.Duration
 	// Logger receives a warning about each key that is skipped. Nil means slog.Default.
 	Logger *slog.Logger
 }
 
-// withDefaults validates c and sets the defaults.
+// withDefaults returns c with its defaults, or an error if a field is invalid.
 func (c Config) withDefaults() (Config, error) {
 	if c.PageSize < 0 || c.RequestTimeout < 0 || c.ConnectTimeout < 0 {
 		return c, fmt.Errorf("etcd source: page size %d, request timeout %v and connect timeout %v must not be negative", c.PageSize, c.RequestTimeout, c.ConnectTimeout)

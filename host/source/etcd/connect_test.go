@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// through returns a source and its client, which reach etcd through hole. The request
-// timeout is longer than any test.
+// through returns a source whose client reaches etcd only through hole, and that client.
+// The request timeout is an hour, so that only the connect timeout can end a request.
 func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{hole.Addr().String()}, Logger: zap.NewNop()})
 	require.NoError(t, err)
@@ -27,8 +27,8 @@ func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
 
 const cannotConnect = "cannot connect: check that etcd listens on this address, and whether it requires TLS"
 
-// If etcd is unreachable, a list fails soon, instead of after the request timeout, which
-// is half a minute by default.
+// A list fails soon if etcd is unreachable. It does not wait for the request timeout, by
+// default half a minute.
 func TestUnreachableServerIsReportedBeforeRequestTimeout(t *testing.T) {
 	hole := newBlackhole(t)
 	hole.close()

@@ -21,8 +21,8 @@ import (
 )
 
 // These tests run a connector on a source whose etcd stops and starts. They are not in
-// host/connector, because the race detector runs that package's tests and would have to
-// compile etcd.
+// host/connector, because the tests of that package run with the race detector.
+// Otherwise, the race build would include etcd.
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
@@ -59,8 +59,8 @@ func TestWatchesOfARestoredEtcdEndWith410(t *testing.T) {
 	requireExpired(t, ctx, watch(t, ctx, c, lost))
 }
 
-// connect starts a connector that reads from a server, through a client whose endpoints
-// the test may change.
+// connect starts a connector that reads from a server. The test may change the endpoints
+// of the returned client.
 func connect(t *testing.T, server *embedetcd.Server) (*clientv3.Client, *etcd.Source, *connector.Connector) {
 	t.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: server.Endpoints(), Logger: zap.NewNop()})
@@ -134,8 +134,8 @@ func TestConnectorContinuesAfterAnEtcdOutage(t *testing.T) {
 	require.NoError(t, source.Ready(ctx))
 }
 
-// untilReason waits until wanted accepts the reason why the only collection is stale. The
-// reason is empty if the collection is current.
+// untilReason waits until the function wanted accepts the reason why the only collection
+// is stale. The reason is empty if the collection is current.
 func untilReason(t *testing.T, ctx context.Context, c *connector.Connector, wanted func(reason string) bool) {
 	t.Helper()
 	for {

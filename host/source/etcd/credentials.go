@@ -8,14 +8,15 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Credentials returns credentials for clientv3.Config.DialOptions that call current for
-// each new connection. The client certificate and the CA can therefore be replaced at any
-// time. The callbacks of a tls.Config cannot replace the CA of a client.
+// Credentials returns transport credentials for clientv3.Config.DialOptions. For each new
+// connection, they call the function current, so the client certificate and the CA can be
+// replaced at any time. The callbacks of a tls.Config would not suffice: they cannot
+// replace the CA of a client.
 func Credentials(current func() *tls.Config) credentials.TransportCredentials {
 	return &renewable{current: current}
 }
 
-// renewable implements the credentials that Credentials returns.
+// renewable is the type of the credentials that Credentials returns.
 type renewable struct {
 	current func() *tls.Config
 }
@@ -32,6 +33,6 @@ func (r *renewable) Info() credentials.ProtocolInfo { return credentials.NewTLS(
 
 func (r *renewable) Clone() credentials.TransportCredentials { return &renewable{r.current} }
 
-// OverrideServerName does nothing. It is deprecated in the interface, and the client
+// OverrideServerName does nothing. The interface deprecates the method, and etcd's client
 // does not call it.
 func (r *renewable) OverrideServerName(string) error { return nil }

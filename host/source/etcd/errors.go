@@ -41,8 +41,8 @@ func (st *stream) about(doing string) string {
 	return fmt.Sprintf("%s: %s of %q", st.name(), doing, st.keyspace.prefix)
 }
 
-// expired returns a 410. compacted is the compacted revision, or zero if etcd does not
-// report it.
+// expired returns a 410 that asks the caller to list again. compacted is the compacted
+// revision, or zero if etcd does not report it.
 func (st *stream) expired(compacted int64) error {
 	what := "the state being listed is gone"
 	if st.at > 0 {

@@ -181,8 +181,8 @@ func TestE19_CompactionOvertakesASlowStream(t *testing.T) {
 	assert.Less(t, seen.Load(), int64(writes), "the stream was not buffered without limit")
 }
 
-// A stream does not read the keys of another resource whose name begins with the name of
-// its own (rule E1).
+// A stream of configmaps does not read the keys of resources with similar names, such as
+// configmaps2 (rule E1).
 func TestPrefixIsolation(t *testing.T) {
 	config := fresh()
 	src, _ := open(t, config)
@@ -367,8 +367,8 @@ func TestConfigIsChecked(t *testing.T) {
 	assert.ErrorContains(t, err, "clientv3.New")
 }
 
-// Progress is requested as soon as a reader wants it. Otherwise the interval between
-// requests would grow to an hour, and twenty responses would take hours.
+// A stream requests progress as soon as a reader wants it. With only the regular
+// requests, one per hour, twenty responses would take most of a day.
 func TestC35_WantedProgressIsRequestedImmediately(t *testing.T) {
 	config := fresh()
 	config.ProgressInterval = time.Hour

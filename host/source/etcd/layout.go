@@ -8,8 +8,9 @@ import (
 )
 
 // KubernetesPaths returns the paths of kube-apiserver's built-in resources. Most paths
-// are the resource's name without the group. A few are historical names. In newer groups,
-// the group precedes the name, as for custom resources.
+// are the resource's name without the group. A few are historical names. In the groups
+// apiextensions.k8s.io and apiregistration.k8s.io, the group precedes the name, as for
+// custom resources.
 func KubernetesPaths() map[api.Resource]string {
 	paths := map[api.Resource]string{
 		{Version: "v1", Name: "nodes"}:                                 "minions",
@@ -27,7 +28,7 @@ func KubernetesPaths() map[api.Resource]string {
 	return paths
 }
 
-// keyspace is the range of etcd keys of one resource.
+// keyspace is the range of the etcd keys that belong to one resource.
 type keyspace struct {
 	prefix     string // ends with a slash, so that "pods" does not include "pods2"
 	namespaced bool
@@ -45,8 +46,8 @@ func (c *Config) keyspace(resource api.Resource) (keyspace, error) {
 	return keyspace{prefix: c.Prefix + "/" + path + "/", namespaced: schema.Namespaced}, nil
 }
 
-// key returns the object key that an etcd key contains, and reports whether the etcd key
-// has the form of the resource: "namespace/name", or "name" if it is cluster-scoped.
+// key returns the object key that an etcd key contains. ok reports whether the object key
+// has the expected form: "namespace/name", or "name" for a cluster-scoped resource.
 func (s keyspace) key(raw []byte) (key api.Key, ok bool) {
 	rest, ok := strings.CutPrefix(string(raw), s.prefix)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// list delivers the complete state in pages, as of the first page's revision (rules
-// E5 to E7). It returns a 410 if that revision is compacted meanwhile.
+// list delivers the complete state in pages, as of the first page's revision (rules E5 to
+// E7). It returns a 410 if etcd compacts that revision during the list.
 func (st *stream) list(ctx context.Context) error {
 	page, err := st.page(ctx, st.keyspace.prefix, 0)
 	if err != nil {
@@ -43,8 +43,8 @@ func (st *stream) list(ctx context.Context) error {
 	return st.sink.EndList(st.at)
 }
 
-// page reads one page of the resource's keys, beginning at start. Revision zero means the
-// latest.
+// page reads one page of the resource's keys, beginning at the key start. Revision zero
+// means the latest.
 func (st *stream) page(ctx context.Context, start string, revision int64) (*clientv3.GetResponse, error) {
 	return st.get(ctx, "list", start,
 		clientv3.WithRange(clientv3.GetPrefixRangeEnd(st.keyspace.prefix)),
@@ -78,8 +78,8 @@ func (st *stream) identify(resp *clientv3.GetResponse) error {
 	return st.sink.Identify(identity(resp))
 }
 
-// checkResume checks that the cluster has reached the resume version. See the
-// rationale of the package.
+// checkResume identifies the cluster, and returns a 410 if it has not reached the resume
+// version. The rationale in the package comment explains the reason.
 func (st *stream) checkResume(ctx context.Context) error {
 	resp, err := st.get(ctx, "resume", st.keyspace.prefix)
 	if err != nil {

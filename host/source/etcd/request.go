@@ -10,9 +10,9 @@ import (
 
 var errCannotConnect = errors.New("cannot connect: check that etcd listens on this address, and whether it requires TLS")
 
-// request reads keys. It fails after RequestTimeout, or after ConnectTimeout without a
-// connection. Without the latter limit, etcd's client would wait for a connection until
-// RequestTimeout.
+// request sends a read request to etcd. It fails after RequestTimeout, or after
+// ConnectTimeout without a connection. Without the latter limit, etcd's client would wait
+// for a connection until RequestTimeout.
 func (s *Source) request(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	bounded, cancel := context.WithTimeout(ctx, s.config.RequestTimeout)
 	defer cancel()
@@ -31,7 +31,7 @@ func (s *Source) request(ctx context.Context, key string, opts ...clientv3.OpOpt
 	return resp, err
 }
 
-// unanswered returns the error of a request without a response: that no connection
+// unanswered returns the error for a request without a response: that no connection
 // exists, or that no response arrived in time.
 func (s *Source) unanswered(ctx context.Context, when string) error {
 	if context.Cause(ctx) == errCannotConnect || s.client.ActiveConnection().GetState() != connectivity.Ready {
@@ -41,7 +41,7 @@ func (s *Source) unanswered(ctx context.Context, when string) error {
 }
 
 // watchConnection calls giveUp after ConnectTimeout without a connection. It returns when
-// ctx ends, which giveUp causes.
+// ctx ends. A call of giveUp also ends ctx.
 func (s *Source) watchConnection(ctx context.Context, giveUp context.CancelCauseFunc) {
 	connection := s.client.ActiveConnection()
 	for ctx.Err() == nil {

@@ -97,7 +97,7 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 	}})
 	require.ErrorContains(t, err, "no response to requests for progress within "+(4*config.ProgressInterval).String())
 
-	hole.swallow() // the stream may have ended without a call of progress, if etcd was slow
+	hole.swallow() // a slow etcd may have ended the stream before a call of progress
 	_, err = src.ClusterID(t.Context())
 	require.EqualError(t, err, "etcd "+hole.Addr().String()+": no response within 1s")
 }

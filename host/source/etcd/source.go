@@ -31,8 +31,8 @@ var (
 // New returns a source that reads with client. The caller closes the client after all
 // Streams have ended. Give the client keep-alive settings
 // (clientv3.Config.DialKeepAliveTime) so that it soon disconnects from a dead member.
-// Give it grpc.WithConnectParams with a low MaxDelay so that it soon reconnects to a
-// member that is back.
+// Give the client grpc.WithConnectParams with a low MaxDelay so that it soon reconnects
+// to a member that is back.
 func New(client *clientv3.Client, config Config) (*Source, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -119,7 +119,7 @@ type strangeKeys struct {
 	seen   map[string]struct{}
 }
 
-// maxStrangeKeys limits the number of keys that are remembered and logged.
+// maxStrangeKeys limits how many keys strangeKeys stores and logs.
 const maxStrangeKeys = 1000
 
 func (s *strangeKeys) report(key []byte) {

@@ -58,7 +58,7 @@ func (st *stream) watch(ctx context.Context) error {
 	}
 }
 
-// causeOr returns the cause of ctx if it has ended, because gRPC's error would be
+// causeOr returns the cause of ctx if ctx has ended, because gRPC's own error would be
 // "canceled". Otherwise it returns err.
 func causeOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
@@ -80,7 +80,8 @@ func (st *stream) createRequest() *pb.WatchRequest {
 	}}}
 }
 
-// handle passes one response to the sink. The events of a response are complete revisions.
+// handle passes one response to the sink, or returns the error that the response reports.
+// Each response contains complete revisions.
 func (st *stream) handle(ctx context.Context, resp *pb.WatchResponse) error {
 	switch {
 	case resp.CompactRevision != 0:
@@ -98,8 +99,9 @@ func (st *stream) handle(ctx context.Context, resp *pb.WatchResponse) error {
 	return nil
 }
 
-// progress reports progress to the sink. It ignores a revision before the last delivered
-// one, which a member that lags may report.
+// progress reports to the sink that all changes up to rv were delivered. It ignores a
+// revision that is older than the last delivered one. A lagging member may report such a
+// revision.
 func (st *stream) progress(rv api.ResourceVersion) error {
 	if rv < st.at {
 		return nil
@@ -108,7 +110,8 @@ func (st *stream) progress(rv api.ResourceVersion) error {
 	return st.sink.Progress(rv)
 }
 
-// changes returns the events that are new and belong to an object.
+// changes converts events to changes. It omits events that were already delivered, and
+// keys that do not belong to an object.
 func (st *stream) changes(events []*mvccpb.Event) []source.Change {
 	changes := make([]source.Change, 0, len(events))
 	done := st.at
@@ -133,7 +136,7 @@ func (st *stream) changes(events []*mvccpb.Event) []source.Change {
 }
 
 // asker requests progress, and ends the stream if etcd does not respond. The stream's
-// goroutine calls receive. A separate goroutine runs run.
+// goroutine calls receive, and a separate goroutine calls run.
 type asker struct {
 	remote  grpc.BidiStreamingClient[pb.WatchRequest, pb.WatchResponse]
 	cancel  context.CancelCauseFunc
@@ -152,8 +155,8 @@ func (a *asker) receive() (*pb.WatchResponse, error) {
 // run requests progress a short time after the watch exists, because etcd does not
 // respond while the watch catches up. It then requests progress at increasing intervals
 // up to the given one, and whenever a reader waits for progress. It sends no request
-// before the watch exists: the response would overtake events that the server holds back
-// until then.
+// before the watch exists, because the response would overtake events that etcd holds
+// back until the watch exists.
 func (a *asker) run(ctx context.Context, interval time.Duration) {
 	delay, silence := min(firstRequestDelay, interval), (maxUnanswered+1)*interval
 	timer := time.NewTimer(interval)

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// Writer writes objects to the location that a Source with the same Config reads. It is
-// for tests, the simulator and the demo, and is safe for concurrent use.
+// Writer writes objects to the location that a Source with the same Config reads. Only
+// tests, the simulator and the demo use a Writer. It is safe for concurrent use.
 type Writer struct {
 	client *clientv3.Client
 	config Config
@@ -19,7 +19,8 @@ type Writer struct {
 
 var _ source.Writer = (*Writer)(nil)
 
-// NewWriter returns a writer. The caller closes client.
+// NewWriter returns a writer that sends its requests with client. The caller closes
+// client.
 func NewWriter(client *clientv3.Client, config Config) (*Writer, error) {
 	config, err := config.withDefaults()
 	if err != nil {

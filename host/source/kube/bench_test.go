@@ -17,8 +17,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// BenchmarkChanges measures the cost of a pod's change, from the bytes of a watch to
-// the sink.
+// BenchmarkChanges measures the cost of processing one change of a pod, from the bytes of
+// a watch to the sink.
 func BenchmarkChanges(b *testing.B) {
 	raw, err := os.ReadFile("../../../testdata/objects/pod.json")
 	require.NoError(b, err)
@@ -69,8 +69,8 @@ func (*counter) Progress(api.ResourceVersion) error                { return nil 
 func (*counter) Wanted() <-chan struct{}                           { return nil }
 func (c *counter) Changes(changes []source.Change) error           { c.received <- len(changes); return nil }
 
-// watchOf responds to a watch with the given events, and to the requests that a source
-// sends before it.
+// watchOf is a transport that responds to a watch with events. It also answers the
+// requests that a source sends before the watch.
 type watchOf struct{ events *io.PipeReader }
 
 // RoundTrip implements http.RoundTripper.

@@ -6,9 +6,9 @@ import (
 )
 
 // cache stores a limited number of values, each until it expires. If the cache is full,
-// put evicts the value that was added first. Each call removes expired values, in the
-// order in which they were added, so values that are added later should expire later. It
-// is not safe for concurrent use.
+// put evicts the value that was added first. Each call removes expired values, beginning
+// with the oldest, until it finds one that has not expired. Values that are added later
+// should therefore expire later. It is not safe for concurrent use.
 type cache[K comparable, V any] struct {
 	capacity int
 	entries  map[K]*list.Element // of entry[K, V]
@@ -35,7 +35,7 @@ func (c *cache[K, V]) get(key K, now time.Time) (value V, until time.Time, ok bo
 	return found.value, found.until, now.Before(found.until)
 }
 
-// put adds or replaces a value.
+// put adds or replaces the value of key. The value expires at the time until.
 func (c *cache[K, V]) put(key K, value V, until, now time.Time) {
 	c.sweep(now)
 	if e := c.entries[key]; e != nil {

@@ -31,22 +31,23 @@ type resource struct {
 	described  source.Description
 }
 
-// directory caches the server's resources. It requests them again when they are older
-// than DiscoveryTTL, or when a resource is missing.
+// directory caches the server's resources. It requests the resources again when the
+// cached ones are older than DiscoveryTTL, or when a resource is missing.
 type directory struct {
 	source *Source
 
 	mu    sync.Mutex // held during a request, so that concurrent callers share the result
 	all   []*resource
 	asked time.Time
-	// misses limits the discoveries that missing resources cause.
+	// misses limits how often missing resources cause discoveries.
 	misses *rate.Limiter
 	// definitions contains the last definition of each custom resource whose schema was
 	// requested.
 	definitions map[api.Resource]*definition
 }
 
-// find returns a resource, or a 404.
+// find returns the resource with the given name, or a 404 if the server does not serve
+// it.
 func (c *directory) find(ctx context.Context, name api.Resource) (*resource, error) {
 	all, err := c.resources(ctx, func(r *resource) bool { return r.Resource == name })
 	if err != nil {
@@ -63,15 +64,16 @@ func (c *directory) find(ctx context.Context, name api.Resource) (*resource, err
 }
 
 // These constants limit the discoveries that missing resources cause. Above the limit,
-// the last discovery is used and missing resources are a 404, so that clients that
-// request unknown resources neither flood the server nor wait.
+// the directory uses its last discovery and returns a 404 for a missing resource. Clients
+// that request unknown resources thus neither flood the server nor wait.
 const (
 	missesPerSecond = 1
 	missesAtOnce    = 10
 )
 
-// resources returns all resources, sorted by name. If "wanted" accepts none of them, it
-// requests them again, within the limits above, because the missing resource may be new.
+// resources returns all resources, sorted by name. If the function wanted accepts none of
+// them, resources requests them from the server again, within the limits above. The
+// missing resource may be new.
 func (c *directory) resources(ctx context.Context, wanted func(*resource) bool) ([]*resource, error) {
 	began := time.Now()
 	c.mu.Lock()
@@ -119,7 +121,8 @@ func (c *directory) discover(ctx context.Context) ([]*resource, error) {
 	return all, nil
 }
 
-// discoveryError converts a refusal by the server to an api.Status.
+// discoveryError converts a refusal by the server to an api.Status, and returns any other
+// error as transportError does.
 func discoveryError(ctx context.Context, err error) error {
 	var status interface{ Status() metav1.Status }
 	if !errors.As(err, &status) {

@@ -22,19 +22,20 @@ const (
 	DefaultDiscoveryTTL = 30 * time.Second
 )
 
-// Config configures a source. REST is required. Zero selects the default of every
-// other field.
+// Config configures a source. REST is required. For every other field, zero selects the
+// default.
 type Config struct {
-	// REST contains the address and the credentials, from [Load] or from client-go.
-	// It is not modified.
+	// REST contains the address and the credentials, from [Load] or from client-go. The
+	// source does not modify it.
 	REST *rest.Config
-	// PageSize is the number of objects per page of a classic list.
+	// PageSize is the number of objects per page, if a stream lists in pages.
 	PageSize int
 	// PagedLists makes streams list in pages even if the server supports watch lists
 	// (watches with initial events).
 	PagedLists bool
-	// WatchTimeout is the duration of one watch, which must be at least four seconds. It
-	// is rounded down to whole seconds. Progress is reported about once per watch.
+	// WatchTimeout is the duration of one watch, which must be at least four seconds. The
+	// source rounds it down to whole seconds. A stream reports progress about once per
+	// watch.
 	WatchTimeout time.Duration
 	// RequestTimeout limits requests other than lists and watches.
 	RequestTimeout time.Duration

@@ -10,11 +10,11 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// definition contains the parts of a CustomResourceDefinition that the schema of one
-// version needs. The zero value means that no CustomResourceDefinition exists or can be
+// definition contains the parts of a CustomResourceDefinition that determine the schema
+// of one version. The zero value means that no CustomResourceDefinition exists or can be
 // read.
 type definition struct {
-	generation int64 // of the CustomResourceDefinition, which changes with its spec
+	generation int64 // metadata.generation, which changes with the spec
 	fields     []string
 	columns    []api.Column
 }
@@ -34,8 +34,8 @@ type crd struct {
 	}
 }
 
-// define reads the definition of a custom resource and caches it, so that changed can
-// compare it later.
+// define reads the definition of a custom resource and caches it. The method changed
+// compares it with a later definition.
 func (c *directory) define(ctx context.Context, r *resource) (*definition, error) {
 	d, err := c.read(ctx, r)
 	if err != nil {
@@ -50,8 +50,8 @@ func (c *directory) define(ctx context.Context, r *resource) (*definition, error
 	return d, nil
 }
 
-// changed reports whether the schema of a resource has changed since it was last
-// requested.
+// changed reports whether the definition of a resource has changed since define last read
+// it.
 func (c *directory) changed(ctx context.Context, r *resource) (bool, error) {
 	c.mu.Lock()
 	known := c.definitions[r.Resource]
@@ -83,8 +83,8 @@ func (c *directory) read(ctx context.Context, r *resource) (*definition, error) 
 	return c.translate(r, &found), nil
 }
 
-// translate converts the supported parts of a definition. It omits columns with
-// unsupported paths, instead of failing.
+// translate returns the definition of the version that r names. It omits columns with
+// unsupported paths and logs a warning about each.
 func (c *directory) translate(r *resource, found *crd) *definition {
 	d := &definition{generation: found.Metadata.Generation}
 	for _, v := range found.Spec.Versions {
@@ -115,7 +115,7 @@ func (d *definition) schema(r *resource) *api.Schema {
 	}
 	s.Fields = append(s.Fields, d.fields...)
 	s.Columns = append(s.Columns, d.columns...)
-	if len(d.columns) == 0 { // kube-apiserver adds the same column
+	if len(d.columns) == 0 { // kube-apiserver also shows the age if a definition has no columns
 		s.Columns = append(s.Columns, api.Column{Name: "Age", Kind: api.Date, Path: ".metadata.creationTimestamp"})
 	}
 	return s

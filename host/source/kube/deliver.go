@@ -20,7 +20,8 @@ const maxReusedValues = 1 << 20
 type memory struct {
 	kubewatch.Memory
 	cluster string
-	// newest is the last delivered version. No list may be older.
+	// newest is the last delivered version. Later lists must not be older than this
+	// version.
 	newest api.ResourceVersion
 }
 
@@ -41,8 +42,8 @@ func (st *stream) newestDelivered() api.ResourceVersion {
 	return st.memory.newest
 }
 
-// advance records that versions up to rv were delivered, and what the client has learned
-// about the server. Later streams of the resource use both.
+// advance stores rv, the newest delivered version, and what the client has learned about
+// the server. Later streams of the resource use this state.
 func (st *stream) advance(rv api.ResourceVersion) {
 	learned := st.client.Memory()
 	st.mu.Lock()
@@ -67,7 +68,7 @@ func (st *stream) note(err error) error {
 }
 
 // Describe implements kubewatch.Handler. It accepts any schema, because readers receive
-// the one that Source.Schema returns.
+// the schema from Source.Schema.
 func (st *stream) Describe(*api.Schema, string) bool { return true }
 
 // BeginList implements kubewatch.Handler.
@@ -81,7 +82,7 @@ func (st *stream) Object(o *kubewatch.Object) error {
 	return st.note(st.sink.Object(key(o), o.ResourceVersion, o.Typed(o.Raw)))
 }
 
-// key returns a copy of the key, which the sink may retain.
+// key returns a copy of the key of o, which the sink may retain.
 func key(o *kubewatch.Object) api.Key { return api.Key(strings.Clone(string(o.Key))) }
 
 // EndList implements kubewatch.Handler.
@@ -93,8 +94,8 @@ func (st *stream) EndList(rv api.ResourceVersion) error {
 	return nil
 }
 
-// Change implements kubewatch.Handler. It only queues the change. The sink receives the
-// changes of one piece of the response together.
+// Change implements kubewatch.Handler. It only queues the change. Progress and Ended pass
+// the queued changes to the sink in batches.
 func (st *stream) Change(o *kubewatch.Object, deleted bool) error {
 	change := source.Change{Key: key(o), ResourceVersion: o.ResourceVersion}
 	if !deleted {
@@ -126,9 +127,9 @@ func (st *stream) current() error {
 	return st.note(st.sink.Progress(st.at.At))
 }
 
-// flush passes the queued changes to the sink. Once per watch, it also reports progress,
-// when a change is newer than the version that the server had when the watch was
-// requested. Progress then need not wait for a bookmark.
+// flush passes the queued changes to the sink. Once per watch, it also reports progress:
+// when a change is newer than the version that the server had at the time of the request.
+// Without this report, readers would wait for a bookmark.
 func (st *stream) flush() error {
 	if len(st.changes) == 0 || st.err != nil {
 		return st.err

@@ -6,10 +6,10 @@
 //
 // # A stream
 //
-// Package kubewatch decides when to list and watch. A stream sends its requests and
-// passes the objects to the sink. If the server does not support watches with initial
-// events, the stream and later streams of the resource list in pages. No stream delivers
-// a state that is older than the last delivered version.
+// Package kubewatch decides when to list and watch. A stream sends the requests that
+// kubewatch creates, and passes the received objects to the sink. If the server does not
+// support watches with initial events, the stream and later streams of the resource list
+// in pages. No stream delivers a state that is older than the last delivered version.
 //
 // Between two watches, the stream checks whether the definition of a custom resource has
 // changed.
@@ -17,16 +17,16 @@
 // # Progress
 //
 // A kube-apiserver sends a bookmark about once a minute, but readers must learn every ten
-// seconds whether their data is current. A watch therefore lasts only nine seconds: the
-// server also sends a bookmark shortly before the end of a watch. Progress costs the
-// server one small list and one watch per resource every ten seconds, regardless of the
-// number of readers.
+// seconds whether their data is current. A watch therefore lasts only nine seconds,
+// because the server also sends a bookmark shortly before the end of a watch. Progress
+// costs the server one small list and one watch per resource every ten seconds,
+// regardless of the number of readers.
 //
 // On some servers, a consistent read does not advance the watch cache. Such a server may
 // report no newer version while a resource is idle and others change. Readers then report
-// stale data, which may in fact be stale. This applies to Kubernetes before 1.31, where
-// ConsistentListFromCache is not the default, and to servers whose etcd does not support
-// requests for progress.
+// that their data is stale, which may be true. Kubernetes before 1.31 is affected,
+// because ConsistentListFromCache is not its default. A server is also affected if its
+// etcd does not support requests for progress.
 //
 // # Clusters
 //
@@ -37,8 +37,9 @@
 //
 // Well-known resources have the fields and columns of [catalog.All]. A custom resource
 // has the selectableFields and additionalPrinterColumns of its definition. Its streams
-// end when its definition changes. Any other resource has name, namespace and age,
-// because the server's tables do not specify how a cell is computed from the object.
+// end when its definition changes. Any other resource has only name, namespace and age.
+// The tables of the server have more columns, but do not specify how a cell is computed
+// from the object.
 //
 // # Metrics
 //

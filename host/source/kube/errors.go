@@ -12,7 +12,7 @@ import (
 // maxError limits the size of an error response.
 const maxError = 64 << 10
 
-// refusal converts an error response to a Status, and closes its body.
+// refusal converts an error response to a Status, and closes the body of the response.
 func refusal(about string, resp *http.Response) *api.Status {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a partial body is sufficient

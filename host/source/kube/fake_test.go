@@ -26,7 +26,8 @@ type fake struct {
 	mu       sync.Mutex
 	requests []*http.Request
 	crd      string // the CustomResourceDefinition, as JSON
-	// before may respond to a request in place of the fake. It then returns true.
+	// before may respond to a request in place of the fake. It returns true if it has
+	// responded.
 	before func(w http.ResponseWriter, r *http.Request) bool
 }
 
@@ -71,15 +72,15 @@ func (f *fake) change(write func(api.Key, func(api.ResourceVersion) string), nam
 // rewind makes the server report rv as its newest version.
 func (f *fake) rewind(rv api.ResourceVersion) { f.Do(func() { f.pods.Newest = rv }) }
 
-// intercept passes each request to answer first. If answer returns true, it has
-// responded, and the fake ignores the request.
+// intercept makes the fake pass each request to the function answer first. If answer
+// returns true, it has responded, and the fake ignores the request.
 func (f *fake) intercept(answer func(w http.ResponseWriter, r *http.Request) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.before = answer
 }
 
-// seen returns the number of requests whose path and query contain a text.
+// seen returns the number of requests whose URL contains a text.
 func (f *fake) seen(text string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

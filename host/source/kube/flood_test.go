@@ -31,9 +31,10 @@ type reviewer struct {
 	mu sync.Mutex
 	// badToken makes reviews reject ann's token, and badRights all of her rights.
 	badToken, badRights bool
-	// decided is called after each review, under the lock, with its kind.
+	// decided is called with the kind of each review ("token" or "right") after the
+	// decision, under the lock.
 	decided func(kind string)
-	// takes is the delay of a response after the decision.
+	// takes is the time between the decision on a review and the response.
 	takes time.Duration
 	// hold delays responses until it is closed.
 	hold           chan struct{}
@@ -234,7 +235,7 @@ func TestReviewsInFlightAreLimited(t *testing.T) {
 		}
 		authenticate(from(t, "192.0.2.1"), "t-a")
 		authenticate(from(t, "192.0.2.1"), "t-b")
-		authenticate(from(t, "192.0.2.1"), "t-b") // shares the previous review, so it does not count
+		authenticate(from(t, "192.0.2.1"), "t-b") // shares the review of the previous call, and does not count towards the limit
 		authenticate(from(t, "192.0.2.1"), "t-c")
 		assert.Equal(t, "max-reviews-per-address", (<-answers).Cause)
 		authenticate(from(t, "192.0.2.2"), "t-d")
@@ -251,7 +252,7 @@ func TestReviewsInFlightAreLimited(t *testing.T) {
 		assert.Equal(t, 3, tokens)
 
 		close(r.hold)
-		for range 5 { // t-a, t-b twice, t-d, t-f
+		for range 5 { // the calls with t-a, t-b (twice), t-d and t-f
 			assert.Nil(t, <-answers)
 		}
 		tokens, _ = r.seen()

@@ -27,7 +27,7 @@ var (
 	cronTabs = api.Resource{Group: "example.com", Version: "v1", Name: "crontabs"}
 )
 
-// sink records the calls of a stream as text.
+// sink records the calls that a stream makes, as lines of text.
 type sink struct {
 	t       *testing.T
 	mu      sync.Mutex
@@ -328,7 +328,7 @@ func TestProgressComesFromWatchedServer(t *testing.T) {
 			send(w, "MODIFIED", pod("a", "x", 100+int(watches.Load())))
 			flush(w)
 			select {
-			case <-probed: // and the watch ends cleanly
+			case <-probed: // the watch ends cleanly after the probe
 			case <-r.Context().Done():
 			}
 		default:
@@ -431,7 +431,7 @@ func TestAWatchThatIsCutInAnObjectIsResumed(t *testing.T) {
 	assert.NotContains(t, s.text(), "list\n")
 }
 
-// A stream never delivers an older state than an earlier one, even if a load balancer
+// A stream never delivers an older state than an earlier stream, even if a load balancer
 // chooses a server that lags.
 func TestNothingGoesBackInTime(t *testing.T) {
 	f := newFake(t)
@@ -478,7 +478,7 @@ func TestC36_LaggingServerIsNotListed(t *testing.T) {
 				if isWatch(r) || isProbe(r) || r.URL.Path != "/api/v1/pods" {
 					return false
 				}
-				if !r.URL.Query().Has("resourceVersion") { // the server never reaches that version
+				if !r.URL.Query().Has("resourceVersion") { // a consistent read requires version 110, which the server never reaches
 					status(w, 504, "Timeout", "Too large resource version: 110, current: 101")
 					return true
 				}
@@ -589,7 +589,7 @@ func TestACustomResourceLooksLikeItsDefinition(t *testing.T) {
 
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if isWatch(r) {
-			send(w, "BOOKMARK", `{"metadata":{"resourceVersion":"100"}}`) // a watch without an event would be retried
+			send(w, "BOOKMARK", `{"metadata":{"resourceVersion":"100"}}`) // the stream would retry a watch without events
 		}
 		return false
 	})
@@ -669,8 +669,8 @@ func TestConfigIsChecked(t *testing.T) {
 	assert.ErrorContains(t, err, "not running in a pod")
 }
 
-// A resource that is created just after a request for it has failed is found by the
-// next request.
+// A request for a missing resource fails. If the resource is created just after that, the
+// next request finds it.
 func TestAResourceIsFoundRightAfterItWasCreated(t *testing.T) {
 	f := newFake(t)
 	f.crd = "{}"

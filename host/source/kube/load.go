@@ -17,8 +17,8 @@ type Access struct {
 	// Kubeconfig is the path of a kubeconfig file. Empty means $KUBECONFIG,
 	// then ~/.kube/config.
 	Kubeconfig string
-	// Context is the name of a context in the kubeconfig. Empty means its current
-	// context.
+	// Context is the name of a context in the kubeconfig. Empty means the current context
+	// of the kubeconfig.
 	Context string
 	// InCluster selects the service account of the current pod, instead of a kubeconfig.
 	InCluster bool

@@ -51,10 +51,10 @@ func metricsSchema(name api.Resource) *api.Schema {
 // poller streams a resource that has neither versions nor watches, by listing it
 // repeatedly.
 //
-// It assigns the resource versions. They start from the current time in microseconds and
-// increase with every changed object, so that they are greater than those of an earlier
-// process. Versions of different processes are nevertheless not comparable. Each process
-// therefore has its own cluster ID.
+// The poller assigns the resource versions. The versions start from the current time in
+// microseconds and increase with every changed object, so that they exceed those of an
+// earlier process. Versions of different processes are nevertheless not comparable. Each
+// process therefore has its own cluster ID.
 type poller struct {
 	*Source
 	schema *api.Schema
@@ -71,7 +71,7 @@ type polledRaw struct {
 	hash  uint64
 }
 
-// newMetricsIdentity returns a suffix for cluster IDs that no other process has.
+// newMetricsIdentity returns a suffix for cluster IDs, which is unique to this process.
 func newMetricsIdentity() string { return " metrics " + crand.Text() }
 
 // poll lists a resource once per interval until ctx ends or a list fails. A connector
@@ -100,16 +100,17 @@ func (s *Source) poll(ctx context.Context, schema *api.Schema, cluster string, f
 	}
 }
 
-// pollPause returns the time until the next poll. It varies, so that connectors that
-// start together do not keep polling together.
+// pollPause returns the time until the next poll. The time varies by up to 10 percent, so
+// that connectors that start together do not keep polling together.
 func (s *Source) pollPause() time.Duration {
 	interval := s.config.MetricsInterval
 	return interval - interval/10 + rand.N(interval/5)
 }
 
-// wait reports progress until the pause has ended. The newest assigned version is always
-// current, because only a poll assigns versions. Requests for progress cause no polls,
-// so readers cannot raise the load of the server.
+// wait reports progress periodically, and whenever a reader requests it, until the pause
+// has ended. The newest assigned version is always current, because only a poll assigns
+// versions. Requests for progress cause no polls, so readers cannot raise the load of the
+// server.
 func (p *poller) wait(ctx context.Context, pause time.Duration) error {
 	next := time.NewTimer(pause)
 	defer next.Stop()

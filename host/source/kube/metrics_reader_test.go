@@ -42,7 +42,7 @@ func newMetricsReaders(t *testing.T, m *metricsServer) *metricsReaders {
 		Limits: limit.NewSet().With(limit.Linger, int64(time.Minute)),
 	})
 	t.Cleanup(func() {
-		m.refuse(503) // a stream that ignored its end would poll forever
+		m.refuse(503) // ends a stream that wrongly still polls, which would otherwise never end
 		assert.NoError(t, r.connector.Close(context.Background()))
 		src.Close()
 		time.Sleep(kube.DefaultRequestTimeout) // reviews that are still in flight end within this time
@@ -51,7 +51,8 @@ func newMetricsReaders(t *testing.T, m *metricsServer) *metricsReaders {
 }
 
 // open subscribes to the metrics of pods with a new connection. It returns the state of
-// the reader after a snapshot or a refusal. The reader receives until closed is called.
+// the subscription after a snapshot or a refusal. The reader continues to receive until
+// the function closed is called.
 func (r *metricsReaders) open(token string) (has connectortest.Subscription, closed func()) {
 	r.t.Helper()
 	return r.resume(token, &connectortest.Subscription{Objects: map[api.Key]connectortest.Object{}})
@@ -111,7 +112,7 @@ func TestMetricsAreNotPolledWithoutReaders(t *testing.T) {
 	})
 }
 
-// A user who may read v1/pods may not read the metrics of pods, although both resources
+// The right to read v1/pods does not include the metrics of pods, although both resources
 // are named pods.
 func TestMetricsRequireTheRightToThem(t *testing.T) {
 	m := &metricsServer{}

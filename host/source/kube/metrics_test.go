@@ -34,8 +34,8 @@ type metricsServer struct {
 	silent bool // do not respond to requests for metrics
 
 	mu    sync.Mutex
-	items []string // of pods
-	code  int      // of a refusal, if not zero
+	items []string // metrics of pods
+	code  int      // status code of a refusal; zero if requests succeed
 	polls []time.Time
 }
 
@@ -47,7 +47,7 @@ func (m *metricsServer) source(t *testing.T, interval time.Duration) *kube.Sourc
 	return s
 }
 
-// use replaces the metrics of all pods.
+// use replaces the metrics of all pods, and ends an earlier refusal.
 func (m *metricsServer) use(items ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,7 +136,7 @@ type metricsSink struct {
 	last   api.ResourceVersion
 	values map[api.Key]string
 	wanted chan struct{}
-	ended  bool // deliveries fail
+	ended  bool // if true, all calls return an error
 }
 
 func newMetricsSink() *metricsSink {
@@ -256,8 +256,8 @@ func TestMetricsArePolled(t *testing.T) {
 	})
 }
 
-// The interval varies, so that connectors do not poll together. Readers that wait for
-// progress do not change it.
+// The interval between polls varies, so that connectors do not poll together. Readers
+// that wait for progress cause no polls.
 func TestMetricsInterval(t *testing.T) {
 	m := &metricsServer{}
 	metrics(t, m, time.Minute, func(_ *kube.Source, s *metricsSink, _ <-chan error) {

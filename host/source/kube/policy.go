@@ -21,13 +21,13 @@ import (
 )
 
 // Policy authenticates and authorizes readers by means of reviews, which the cluster
-// evaluates. A TokenReview returns the user of a token. SubjectAccessReviews decide
-// whether that user may make a request: one for its verb, or one each for list and watch.
-// The credentials of the Source need the right to create reviews, which the ClusterRole
-// system:auth-delegator grants.
+// evaluates. A TokenReview returns the user of a token. A SubjectAccessReview decides
+// whether that user may perform the verb of a request. A request without a verb needs two
+// reviews, for list and watch. The credentials of the Source need the right to create
+// reviews, which the ClusterRole system:auth-delegator grants.
 //
-// A policy with a TokenVerifier sends no TokenReviews. It is for tokens that the cluster
-// does not accept.
+// A policy with a TokenVerifier sends no TokenReviews. Such a policy is for tokens that
+// the cluster does not accept.
 //
 // Verdicts are cached for a short time, by the SHA-256 of the question. Many readers with
 // one token therefore cause one review. Callers authenticate and authorize again when a
@@ -38,7 +38,7 @@ import (
 type Policy struct {
 	source  *Source
 	limits  *limit.Set
-	verify  TokenVerifier // nil for TokenReviews
+	verify  TokenVerifier // nil if TokenReviews verify the tokens
 	tokens  verdicts
 	rights  verdicts
 	rules   verdicts
@@ -46,9 +46,9 @@ type Policy struct {
 
 	inFlight *semaphore.Weighted
 	mu       sync.Mutex
-	waiting  map[netip.Prefix]int // reviews in flight by address
+	waiting  map[netip.Prefix]int // number of reviews in flight, by address
 	refused  *cache[netip.Prefix, *int]
-	rates    *cache[string, *rate.Limiter] // rate limiters of reviews of rights, by user
+	rates    *cache[string, *rate.Limiter] // by user; they limit the rate of reviews of rights
 
 	tokenReviews, accessReviews atomic.Uint64
 }
@@ -63,8 +63,8 @@ var (
 // for concurrent use.
 type TokenVerifier interface {
 	// Verify returns the user of a token, or the reason for refusing it. The token is not
-	// empty. The verdict is cached until the user's ReviewAt, but no longer than that of
-	// a TokenReview.
+	// empty. The verdict is cached until the user's ReviewAt, but no longer than the
+	// verdict of a TokenReview.
 	Verify(ctx context.Context, token string) (*access.User, *api.Status)
 	// Ready returns an error while no token can be verified.
 	Ready() error
@@ -81,8 +81,8 @@ const (
 
 	maxGrants   = 10_000
 	maxRefusals = 1_000
-	// maxRules limits the cached rules, each of at most maxRulesBytes as JSON. Longer
-	// rules are reviewed again for each request.
+	// maxRules limits the number of cached access.Rules, each of at most maxRulesBytes as
+	// JSON. Longer rules are not cached, so each request for them causes a review.
 	maxRules      = 100
 	maxRulesBytes = 64 << 10
 	// maxAddresses limits the addresses whose refused tokens are counted.
@@ -134,7 +134,8 @@ func (v *verdicts) get(q question, now time.Time) (found verdict, until time.Tim
 }
 
 // put caches a verdict and returns when it expires. The lifetime begins at asked, the
-// time when the review was sent. Reviews that failed are not cached.
+// time when the review was sent. If the review failed, put caches nothing and returns the
+// zero time.
 func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -156,8 +157,8 @@ func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until
 	return until
 }
 
-// Policy returns a policy that uses the source's server. If limits is nil, the defaults
-// apply.
+// Policy returns a policy whose reviews the source's server evaluates. If limits is nil,
+// the defaults apply.
 func (s *Source) Policy(limits *limit.Set) *Policy { return s.PolicyFor(nil, limits) }
 
 // PolicyFor returns a policy that authenticates users with verify, or with TokenReviews
@@ -246,7 +247,7 @@ func (p *Policy) Rules(ctx context.Context, token string, user *access.User, nam
 	switch {
 	case token == "":
 		return access.UnknownRules("the rules of a user without a token cannot be listed: use SelfSubjectAccessReview"), nil
-	case p.verify != nil: // the token is not for the cluster
+	case p.verify != nil: // the cluster does not accept such tokens
 		return access.UnknownRules("the rules of a user of another issuer cannot be listed: use SelfSubjectAccessReview"), nil
 	}
 	key, err := json.Marshal([]string{token, namespace})
@@ -266,15 +267,16 @@ func (p *Policy) Rules(ctx context.Context, token string, user *access.User, nam
 type outcome struct {
 	verdict
 	until time.Time
-	// limited marks a refusal because of a limit of the client that started the review.
-	// Other clients that wait for the review try again.
+	// limited marks a refusal because the client that started the review exceeded a
+	// limit. Other clients that wait for the review try again.
 	limited bool
 }
 
-// decide returns the verdict for the question q and the time when it expires. If it is
-// not cached, decide calls review. user is the user whose rights are in question, or nil
-// if the question is about a token. Concurrent callers with the same question share one
-// review. A review does not end with ctx, because other callers may wait for it.
+// decide returns the verdict for the question q and the time when it expires. If the
+// verdict is not cached, decide calls review. user is the user whose rights are in
+// question, or nil if the question is about a token. Concurrent callers with the same
+// question share one review. A review does not end with ctx, because other callers may
+// wait for it.
 func (p *Policy) decide(ctx context.Context, v *verdicts, user *access.User, q question, review func(context.Context) verdict) (verdict, time.Time) {
 	for {
 		if found, until, ok := v.get(q, time.Now()); ok {
@@ -297,7 +299,7 @@ func (p *Policy) decide(ctx context.Context, v *verdicts, user *access.User, q q
 }
 
 func (p *Policy) review(ctx context.Context, v *verdicts, user *access.User, q question, review func(context.Context) verdict) outcome {
-	if found, until, ok := v.get(q, time.Now()); ok { // another review has just ended
+	if found, until, ok := v.get(q, time.Now()); ok { // another review of the same question has just ended
 		return outcome{found, until, false}
 	}
 	done, status := p.begin(ctx, user)
@@ -336,8 +338,8 @@ func (p *Policy) begin(ctx context.Context, user *access.User) (done func(*api.S
 	return done, refused
 }
 
-// beginFor applies the limits per address, if the address is known. token is true for the
-// review of a token.
+// beginFor applies the limits per address, if the address is known. The argument token
+// marks the review of a token.
 func (p *Policy) beginFor(block netip.Prefix, token bool) (done func(*api.Status), refused *api.Status) {
 	if !block.IsValid() {
 		return func(*api.Status) { p.inFlight.Release(1) }, nil
@@ -368,8 +370,8 @@ func (p *Policy) beginFor(block netip.Prefix, token bool) (done func(*api.Status
 	}, nil
 }
 
-// refusedTokens returns the counter of refused tokens of an address in the current window.
-// The caller holds mu.
+// refusedTokens returns a counter of the tokens that were refused in the current window
+// to clients with an address in block. The caller holds mu.
 func (p *Policy) refusedTokens(block netip.Prefix) *int {
 	now := time.Now()
 	if n, _, ok := p.refused.get(block, now); ok {
@@ -397,7 +399,7 @@ func (p *Policy) rateOf(user *access.User) *rate.Limiter {
 	return limiter
 }
 
-// Stats returns the current counters.
+// Stats returns the numbers of reviews so far and of cached grants and refusals.
 func (p *Policy) Stats() access.ReviewStats {
 	s := access.ReviewStats{TokenReviews: p.tokenReviews.Load(), AccessReviews: p.accessReviews.Load()}
 	for _, v := range []*verdicts{&p.tokens, &p.rights, &p.rules} {

@@ -12,7 +12,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Files returns the files that Load read, and those that the configuration names.
+// Files returns the paths of the files that Load read, and of the files that the
+// configuration names.
 func Files(a Access, config *rest.Config) []string {
 	files := []string{config.CAFile, config.CertFile, config.KeyFile, config.BearerTokenFile}
 	switch {
@@ -25,9 +26,9 @@ func Files(a Access, config *rest.Config) []string {
 	return slices.DeleteFunc(files, func(path string) bool { return path == "" })
 }
 
-// Reconfigure replaces the credentials and certificates that the Source uses. The server
-// must be the same. It reads the files that config names. Open watches keep the previous
-// credentials until they end, within seconds.
+// Reconfigure replaces the credentials and certificates of the Source, and reads the
+// files that config names. It returns an error if config contains another address. Open
+// watches keep the previous credentials until they end, within seconds.
 func (s *Source) Reconfigure(config *rest.Config) error {
 	if base, _, err := rest.DefaultServerUrlFor(config); err != nil || base.String() != s.base.String() {
 		return fmt.Errorf("the address of kube-apiserver has changed from %s to %s: restart to read another server", s.base.Host, config.Host)
@@ -45,8 +46,8 @@ func (s *Source) Reconfigure(config *rest.Config) error {
 	return nil
 }
 
-// anonymousClient returns a client for the same server that has no credentials. It
-// does not follow redirects, because its requests contain the token of a reader.
+// anonymousClient returns a client without credentials for the server in config. It does
+// not follow redirects, because its requests contain the token of a reader.
 func anonymousClient(config *rest.Config) (*http.Client, error) {
 	client, err := clientOf(rest.AnonymousClientConfig(config))
 	if err != nil {
@@ -56,9 +57,9 @@ func anonymousClient(config *rest.Config) (*http.Client, error) {
 	return client, nil
 }
 
-// clientOf returns a client with the current content of the files that config names. It
-// clears the file names, because client-go would otherwise reuse the transport of an
-// earlier client.
+// clientOf returns a client that uses the current content of the files that config names.
+// It clears the file names in a copy of config, because client-go would otherwise reuse
+// the transport of an earlier client.
 func clientOf(config *rest.Config) (*http.Client, error) {
 	config = rest.CopyConfig(config)
 	if file := config.BearerTokenFile; file != "" {

@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// identities is a server that records the identity of its clients.
+// identities is a server that records the certificate and the token of the last request.
 type identities struct {
 	*httptest.Server
 	certificate atomic.Pointer[tls.Certificate]
@@ -86,7 +86,7 @@ func TestReconfigureUsesTheNewFiles(t *testing.T) {
 	require.NoError(t, s.Ready(t.Context()))
 	assert.Equal(t, "4 Bearer second", server.last.Load())
 
-	// Invalid files change nothing.
+	// After invalid files or another address, the source keeps its credentials.
 	require.NoError(t, os.WriteFile(path("client.key"), certtest.New(t, 5).Key, 0o600))
 	assert.ErrorContains(t, s.Reconfigure(rest), "private key does not match")
 	write(ca, client, "")

@@ -43,8 +43,9 @@ func (s *Source) reviewToken(ctx context.Context, token string) (*access.User, *
 	return &access.User{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: u.Extra, Expires: expiry(token)}, nil
 }
 
-// expiry returns when a token expires, or zero if it is not a JWT. It does not verify the
-// signature, because the cluster has already accepted the token.
+// expiry returns when a token expires, or the zero time if it is not a JWT or never
+// expires. It does not verify the signature, because the cluster has already accepted the
+// token.
 func expiry(token string) time.Time {
 	var claims jwt.RegisteredClaims
 	if _, _, err := jwt.NewParser().ParseUnverified(token, &claims); err != nil || claims.ExpiresAt == nil {
@@ -100,8 +101,8 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, r access.R
 }
 
 // undecided returns the status of a review that failed. A failure is not a refusal,
-// regardless of its code. Only the log contains the error, because it names the server
-// and the account of the connector, and the client may be unauthenticated.
+// regardless of its code. Only the log contains the error: the error names the server and
+// the account of the connector, and the client may be unauthenticated.
 func (s *Source) undecided(err error) *api.Status {
 	if s.failures.Allow() {
 		s.config.Logger.Warn("the cluster cannot check tokens or rights", "error", err)
@@ -109,9 +110,9 @@ func (s *Source) undecided(err error) *api.Status {
 	return api.Unavailable("the cluster cannot check the access now; the log of the server has the reason")
 }
 
-// reviewRules requests the rules of a token's user from the cluster, with that token. The
-// credentials of the Source are not sent, because client certificates take precedence
-// over tokens.
+// reviewRules requests the rules of a user from the cluster with the user's token. It
+// does not send the credentials of the Source, because a client certificate would take
+// precedence over the token.
 func (s *Source) reviewRules(ctx context.Context, token, namespace string) (*access.Rules, *api.Status) {
 	type spec struct {
 		Namespace string `json:"namespace"`
@@ -134,8 +135,8 @@ func (s *Source) reviewRules(ctx context.Context, token, namespace string) (*acc
 // contain rules.
 const maxReviewBytes = 1 << 20
 
-// review creates a review with the credentials of the Source. The server evaluates it
-// without storing it.
+// review creates a review with the credentials of the Source. The server evaluates the
+// review without storing it.
 func (s *Source) review(ctx context.Context, apiVersion, kind string, spec, answer any) error {
 	err := s.reviewAs(ctx, "", apiVersion, kind, spec, answer)
 	var status *api.Status

@@ -51,8 +51,8 @@ func serve(t *testing.T, f func(s *served)) {
 	})
 }
 
-// subscribed connects a reader with a subscription. It returns a function that waits
-// until the subscription ends, and returns that time.
+// subscribed connects a reader with a subscription. It returns a function that waits for
+// the end of the subscription, and returns when that happened.
 func (s *served) subscribed(token string) (ended func() time.Time) {
 	s.t.Helper()
 	here, there := connectortest.Pipe()
@@ -76,8 +76,8 @@ func (s *served) subscribed(token string) (ended func() time.Time) {
 	return func() time.Time { return <-end }
 }
 
-// watching opens a watch of the Kubernetes API. It returns a function that waits until
-// the watch ends, and returns that time.
+// watching opens a watch of the Kubernetes API. It returns a function that waits for the
+// end of the watch, and returns when that happened.
 func (s *served) watching(token string) (ended func() time.Time) {
 	s.t.Helper()
 	handler := kubeapi.New(kubeapi.Config{Backend: s.connector.Backend(), Access: s.policy})
@@ -115,7 +115,7 @@ func (w *pipeWriter) Flush()                      {}
 
 // A revocation takes effect within a minute even in the worst case: the cluster revokes a
 // token or a right just after confirming it in a slow review. Just before that verdict
-// expires, the connector accepts another client because of it.
+// expires, the connector uses it to accept another client.
 func TestRevocationEndsGrantsWithinAMinute(t *testing.T) {
 	for name, open := range map[string]func(*served, string) func() time.Time{
 		"subscription": (*served).subscribed, "watch": (*served).watching,

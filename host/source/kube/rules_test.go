@@ -87,7 +87,8 @@ func TestRulesAreReviewedOnceForMany(t *testing.T) {
 	assert.EqualValues(t, 2, asked.Load(), "another namespace")
 }
 
-// Rules that are too long are not cached. A hundred of them would take 100 MiB.
+// Rules that are too long are not cached, because a hundred cached responses could occupy
+// 100 MiB.
 func TestLongRulesAreNotCached(t *testing.T) {
 	f := newFake(t)
 	asked := listingRules(t, f)

@@ -20,8 +20,8 @@ import (
 type Source struct {
 	config Config
 	client atomic.Pointer[http.Client]
-	// anonymous connects to the same server without the credentials of the Source. It
-	// sends the requests that contain the token of a reader.
+	// anonymous connects to the same server without the credentials of the Source. The
+	// Source uses this client for requests that contain the token of a reader.
 	anonymous atomic.Pointer[http.Client]
 	base      *url.URL
 	catalog   *directory
@@ -40,14 +40,14 @@ var (
 )
 
 // These constants limit the log lines about failed reviews, because clients can cause
-// them.
+// such reviews.
 const (
 	failuresPerSecond = 1
 	failuresAtOnce    = 10
 )
 
-// New returns a source. It does not connect yet. Close it after all Streams have
-// ended.
+// New returns a source without connecting to the server. Close the source after all
+// Streams have ended.
 func New(config Config) (*Source, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -83,7 +83,8 @@ func (s *Source) Close() {
 // Host returns the server's address, for messages.
 func (s *Source) Host() string { return s.base.Host }
 
-// Ready checks that the server is reachable and accepts the credentials.
+// Ready implements source.Prober. It returns an error if the server is unreachable or
+// rejects the credentials.
 func (s *Source) Ready(ctx context.Context) error {
 	var version struct{}
 	return s.getJSON(ctx, "/version", &version)

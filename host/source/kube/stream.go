@@ -17,8 +17,8 @@ import (
 )
 
 // stream is the state of one call of Stream. It sends the requests of a kubewatch.Client
-// and passes the resulting objects to the sink. Only the goroutine of run uses it, except
-// for received, done and running.
+// and passes the resulting objects to the sink. Only the goroutine of run uses the
+// fields, except for received, done and running.
 type stream struct {
 	*Source
 	resource *resource
@@ -177,8 +177,9 @@ func (st *stream) take(r received) {
 	st.flush()
 }
 
-// exchange sends a request and passes on the response. It runs in its own goroutine.
-// While the sink blocks, exchange does not read, which slows the server down (rule E11).
+// exchange sends a request and passes the pieces of the response to run. Each call runs
+// in its own goroutine. While the sink blocks, exchange does not read, which slows the
+// server down (rule E11).
 func (st *stream) exchange(ctx context.Context, cancel context.CancelCauseFunc, p pending) {
 	total := timeLimit(cancel, p.Timeout, "the response has not ended after %v")
 	defer total.Stop()
@@ -191,7 +192,7 @@ func (st *stream) exchange(ctx context.Context, cancel context.CancelCauseFunc, 
 	}
 	defer resp.Body.Close()
 	st.pass(received{stream: p.stream, code: resp.StatusCode, retryAfter: retryAfter(resp)})
-	var buffers [2][pieceSize]byte // the client uses one while the other is filled
+	var buffers [2][pieceSize]byte // the client uses one buffer while the next piece fills the other
 	for i := 0; err == nil; i++ {
 		if p.Idle > 0 {
 			idle.Reset(time.Duration(p.Idle) * time.Millisecond)

@@ -14,11 +14,12 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// batch limits the number of changes per call of Sink.Changes. A call exceeds it only to
-// complete its last revision, because a revision is never split.
+// batch limits the number of changes per call of Sink.Changes. A call exceeds the limit
+// only to complete its last revision, because a revision is never split.
 const batch = 1000
 
-// Source is an in-memory source and its writer. It is safe for concurrent use.
+// Source is an in-memory source, and the writer of its objects. It is safe for concurrent
+// use.
 type Source struct {
 	schemas []api.Schema
 	name    string // ID that Sink.Identify receives
@@ -157,8 +158,8 @@ func (s *Source) Revision() api.ResourceVersion {
 	return s.revision
 }
 
-// Compact discards the revisions below rv, as etcd does. Streams that still need one
-// of them end with 410.
+// Compact discards the revisions below rv, as etcd does. Streams that still need a
+// discarded revision end with 410.
 func (s *Source) Compact(rv api.ResourceVersion) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +211,8 @@ func after(log []source.Change, rv api.ResourceVersion) int {
 	return i
 }
 
-// snapshot returns the state of one resource in key order, and its revision.
+// snapshot returns the state of one resource in key order, and the revision of that
+// state.
 func (s *Source) snapshot(resource api.Resource) ([]source.Change, api.ResourceVersion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -66,8 +66,9 @@ func (st *stream) list(ctx context.Context) error {
 	return st.sink.EndList(rv)
 }
 
-// turn delivers the next changes or progress. If there are none, it waits until new ones
-// may exist.
+// turn delivers the next changes or, if there are none, the progress that is due.
+// Otherwise it waits for a change, a call of Progress or Fail, or a reader that wants
+// progress.
 func (st *stream) turn(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -125,9 +126,9 @@ func (st *stream) next() (next, error) {
 	}, nil
 }
 
-// wholeRevisions returns the first batch changes of log, and the further changes of the
-// last revision among them. The caller may read the result without the lock, because the
-// elements of log are never overwritten.
+// wholeRevisions returns the first changes of log. If the constant batch would split a
+// revision, the result contains the rest of that revision as well. The caller may read
+// the result without the lock, because the elements of log are never overwritten.
 func wholeRevisions(log []source.Change) []source.Change {
 	n := min(batch, len(log))
 	for n > 0 && n < len(log) && log[n].ResourceVersion == log[n-1].ResourceVersion {

@@ -15,7 +15,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// These are the resources of the suite. A source under test serves both.
+// The suite reads and writes objects of these resources. A source under test must serve
+// both.
 var (
 	ConfigMaps = api.Resource{Version: "v1", Name: "configmaps"} // namespaced
 	Nodes      = api.Resource{Version: "v1", Name: "nodes"}      // cluster-scoped
@@ -29,10 +30,10 @@ type Harness struct {
 	// Compact makes the revisions below rv unreachable. Nil skips the tests of
 	// compaction.
 	Compact func(t *testing.T, rv api.ResourceVersion)
-	// Progress makes running streams report progress. Nil if the source does so by
-	// itself within seconds.
+	// Progress makes running streams report progress. Nil means that the source reports
+	// progress by itself within seconds.
 	Progress func()
-	// PageSize is the page size of the source. Tests list several times as many
+	// PageSize is the page size of the source. Tests of lists write several times as many
 	// objects. Zero means that the source does not page.
 	PageSize int
 	// SingleKey means that the writer cannot change several keys in one revision.
@@ -120,7 +121,7 @@ func (s *store) after(rv api.ResourceVersion) []record {
 	return later
 }
 
-// at returns the state as of rv, in key order.
+// at returns the objects that existed at revision rv, in key order.
 func (s *store) at(rv api.ResourceVersion) []record {
 	state := map[api.Key]record{}
 	for _, r := range s.after(0) {

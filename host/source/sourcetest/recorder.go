@@ -21,8 +21,8 @@ const patience = 30 * time.Second
 // an error to the source and fails the test.
 type recorder struct {
 	t *testing.T
-	// before, if set, runs before a call is checked, in the stream's goroutine. It
-	// may block. Its error is returned to the source.
+	// before, if set, runs before a call is checked, in the stream's goroutine. It may
+	// block. The recorder returns an error of this function to the source.
 	before func(call string) error
 	// ended receives the error of the stream, so that await fails at once if the stream
 	// ends.
@@ -203,14 +203,14 @@ func (r *recorder) got() []record {
 	return slices.Clone(r.changes)
 }
 
-// listed returns the list, in order.
+// listed returns the listed objects, in the order of the calls.
 func (r *recorder) listed() []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.list)
 }
 
-// running is a Stream in a separate goroutine. The end of the test stops it.
+// running is a Stream in a separate goroutine. The stream is canceled when the test ends.
 type running struct {
 	*recorder
 	cancel context.CancelFunc
@@ -240,7 +240,7 @@ func (r *running) stop() error {
 	return r.wait()
 }
 
-// wait returns why the stream ended.
+// wait waits for the end of the stream and returns its error.
 func (r *running) wait() error {
 	r.t.Helper()
 	select {
