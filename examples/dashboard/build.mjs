@@ -8,8 +8,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 const pkg = join(here, "../../js");
 
 /**
- * Bundles `entry` and copies the static files into `outdir`, without the worker and the WebAssembly
- * module.
+ * Bundles `entry` into `outdir` and copies the static files. It does not add the worker and the
+ * WebAssembly module.
  */
 export async function buildPage(entry, outdir, options = {}) {
   const esbuild = createRequire(join(pkg, "package.json"))("esbuild");

@@ -92,7 +92,7 @@ test("the hook has the results of Headlamp's useList, and keeps them current", a
   assert.deepEqual([...globalThis.testClients.keys()], ["/clusters/cluster-1"]);
 
   act(() => void pod("web-3", "default"));
-  await shows(hook, ["web-1", "web-3", "web-2"]); // by namespace and name
+  await shows(hook, ["web-1", "web-3", "web-2"]); // sorted by namespace and name
   assert.equal(hook.result.current[0][0], items[0], "an unchanged object remains the same instance");
   act(() => cluster.delete("v1/pods", "default/web-1"));
   await shows(hook, ["web-3", "web-2"]);

@@ -8,12 +8,12 @@ import { LiveView } from "./query.ts";
 import { CLUSTER_SCOPED, mayNarrow } from "./resources.ts";
 import { type PageState, formatHash, freshState } from "./state.ts";
 
-/** A chart of a card, which counts the objects by value or by condition. */
+/** A chart on a card. Its bars count the objects by the values of a column, or by conditions. */
 export interface Chart {
   title: string;
   /** A column whose values are counted. */
   by?: string;
-  /** The conditions whose matching rows are counted. */
+  /** Conditions with one bar each, which counts the matching rows. */
   where?: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export class Card {
   /** The namespace that the collection is limited to; empty for all. */
   #scope = "";
   #namespace = "";
-  /** The namespace of the queries that were sent. Undefined if they must be sent, or sent again. */
+  /** The namespace in the last queries that were sent. Undefined if the queries must be sent. */
   #applied: string | undefined;
   #refusal = "";
 
@@ -57,7 +57,10 @@ export class Card {
     this.#open("");
   }
 
-  /** Returns the values of a counted column, and the number of rows with each. */
+  /**
+   * Returns the values of a counted column, and the number of rows with each. Undefined until the
+   * engine has counted them.
+   */
   facet(by: string): Facet | undefined {
     return this.#all.snapshot?.facets[by];
   }
@@ -66,7 +69,7 @@ export class Card {
     return { ...this.#collection.status, ...this.#collection.progress };
   }
 
-  /** Counts only the objects of a namespace, or all objects if it is empty. */
+  /** Counts only the objects of a namespace, or all objects if `namespace` is empty. */
   show(namespace: string): void {
     if (this.#scope && namespace !== this.#scope) this.#open("");
     this.#namespace = CLUSTER_SCOPED.has(this.resource) ? "" : namespace;
@@ -160,7 +163,7 @@ export class Card {
     // The namespace facet contains all namespaces, because a facet ignores conditions on its own
     // column.
     const own = by === "namespace" && this.#namespace ? facet.values.filter(([value]) => value === this.#namespace) : facet.values;
-    const frequent = [...own].sort((a, b) => b[1] - a[1]).slice(0, own.length > MAX_BARS + 1 ? MAX_BARS : undefined); // a ninth value takes the place of "more"
+    const frequent = [...own].sort((a, b) => b[1] - a[1]).slice(0, own.length > MAX_BARS + 1 ? MAX_BARS : undefined); // with exactly nine values, the ninth has a bar in place of "more"
     const shown = own.filter((value) => frequent.includes(value));
     const bars = shown.map(([value, rows]): Bar => ({
       id: value, label: value || "none", value: rows, status: by === "namespace" ? undefined : value,
@@ -187,8 +190,9 @@ export class Card {
 }
 
 /**
- * Returns the condition on a namespace. The query has a condition and not a namespace, because the
- * namespace facet ignores conditions on its own column and thus counts all namespaces.
+ * Returns the condition that selects a namespace. The query contains this condition instead of the
+ * option `namespace`, because the namespace facet ignores conditions on its own column and thus
+ * counts all namespaces.
  */
 const within = (namespace: string): Where => (namespace ? ["namespace", "=", namespace] : "");
 

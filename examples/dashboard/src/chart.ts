@@ -3,13 +3,15 @@ import { count } from "./format.ts";
 
 /** One bar of a chart. */
 export interface Bar {
-  /** Identifies the bar between updates. */
+  /** Identifies the bar across updates. */
   id: string;
   label: string;
   value: number;
   /** The status that determines the color; undefined for none. */
   status?: string | undefined;
-  /** The link to the objects that the bar counts. Undefined if no page shows exactly these. */
+  /**
+   * The link to the objects that the bar counts. Undefined if no page shows exactly these objects.
+   */
   href?: string | undefined;
 }
 
@@ -18,7 +20,7 @@ const MIN_WIDTH = 1.5;
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The parts of a drawn bar. */
+/** The elements of a drawn bar. */
 interface Drawn {
   item: HTMLElement;
   box: HTMLElement;
@@ -39,7 +41,7 @@ export class BarChart {
     this.element.setAttribute("aria-label", label);
   }
 
-  /** Draws the bars in the given order. The width of a bar is its share of `total`. */
+  /** Draws the bars in the given order. The width of a bar is the share of its value in `total`. */
   draw(bars: readonly Bar[], total: number): void {
     const ids = new Set(bars.map(({ id }) => id));
     for (const [id, { item }] of this.#drawn) {

@@ -47,8 +47,8 @@ const KINDS: Record<Column["kind"], ColumnKind> = {
 };
 
 /**
- * Reports whether the values of a column have a color, as those of kubectl's Status columns and the
- * type of events do.
+ * Reports whether the table colors the values of a column. These are kubectl's Status columns, the
+ * phase, and the type of events.
  */
 const isStatus = (c: Column): boolean => c.path === ".status.phase" || c.path === ".type" || c.name === "Status";
 
@@ -91,7 +91,7 @@ export interface Order {
   descending: boolean;
 }
 
-/** Returns how a column sorts the rows, or undefined if it is not a sort key. */
+/** Returns how a column sorts the rows, or undefined if the column is not a sort key. */
 export function orderOf({ sort: name }: TableColumn, sort: string): Order | undefined {
   const keys = sortKeys(sort);
   const index = keys.findIndex((key) => key.replace(/^-/, "").toLowerCase() === name.toLowerCase());
@@ -132,8 +132,8 @@ export const UNIQUE: ReadonlySet<string> = new Set([
 const MAX_FACETS = 4;
 
 /**
- * Returns the names of the facets: the columns whose values are counted, the status first, and then
- * the namespace.
+ * Returns the names of the facets: some columns with few distinct values, the status first, and
+ * then the namespace.
  */
 export function facetNames(schema: Schema): string[] {
   const columns = schema.columns.filter((c) => !isJoined(c) && (c.kind === "string" || c.kind === "bool") && !UNIQUE.has(c.name.toLowerCase()));

@@ -1,7 +1,7 @@
 import type { CollectionProgress, CollectionStatus, State } from "watchglass";
 
 /**
- * The status and the progress of a collection, from which the page shows how current the data is.
+ * The status and the progress of a collection. The page uses both to show how current the data is.
  */
 export type Condition = CollectionStatus & CollectionProgress;
 import { byId, setAttribute, setText } from "./dom.ts";
@@ -37,7 +37,10 @@ export class ConnectionState {
     });
   }
 
-  /** Draws the state. Without rows, no data can be outdated, so it hides the banner. */
+  /**
+   * Draws the pill and the banner for a status. It hides the banner if the page has no rows that
+   * could be outdated.
+   */
   draw(status: Condition, now: number, hasRows: boolean): void {
     this.#status = status;
     const { state } = status;
@@ -65,7 +68,10 @@ function wayBack({ error, nextAttempt }: Condition, hasRows: boolean): string {
   return nextAttempt ? "Try now" : "Reconnect";
 }
 
-/** Returns a text with the time until the next attempt to connect. Empty if none is scheduled. */
+/**
+ * Returns a text with the time until the next attempt to connect. The text is empty if no attempt
+ * is scheduled.
+ */
 function attemptText({ nextAttempt }: Condition, now: number): string {
   return nextAttempt ? `next attempt in ${age(nextAttempt - now)}` : "";
 }

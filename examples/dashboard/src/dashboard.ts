@@ -76,8 +76,8 @@ export class Dashboard {
   #views: Views | undefined;
   #grouping: Grouping | undefined;
   /**
-   * Whether a query is being applied. While it is, the snapshot may belong to that query or to the
-   * previous one.
+   * Whether a query is being applied. While this is true, the snapshot may belong to the new query
+   * or to the previous one.
    */
   #applying = false;
   #refusal: string | undefined;
@@ -188,7 +188,9 @@ export class Dashboard {
     setAttribute(byId("grid"), "aria-label", resourceName(this.#state.resource));
   }
 
-  /** Opens the collection of the state. `again` is true if only its columns change. */
+  /**
+   * Opens the collection of the chosen resource. `again` is true if it was open with other columns.
+   */
   #openCollection(namespace = "", again = false): void {
     this.#closeCollection(again);
     this.#setPage("table");
@@ -231,8 +233,8 @@ export class Dashboard {
 
   /**
    * Reconnects at the user's request. If the server has rejected the token, it reloads the page, so
-   * that the user can sign in again. The rows stay visible until then. A closed collection is
-   * opened again.
+   * that the user can sign in again. Until the user requests this, the rows stay visible. A closed
+   * collection is opened again.
    */
   #reconnect(): void {
     const { error } = this.#collection?.status ?? this.#overview.condition ?? {};
@@ -241,7 +243,7 @@ export class Dashboard {
     else this.connection.reconnect();
   }
 
-  /** Handles a changed status or schema. Queries need a schema. */
+  /** Handles a changed status or schema. A new schema opens the views, because queries need it. */
   #onCollection(collection: Collection): void {
     if (collection !== this.#collection) return;
     if (this.#isNarrower(this.#state)) return this.#openCollection(this.#state.namespace);
@@ -252,7 +254,7 @@ export class Dashboard {
       this.#hasJoined = hasJoined;
       this.#showColumns();
     }
-    if (this.#refusal !== undefined && (state === "live" || !error)) this.#applyQuery(); // perhaps refused only because the collection was
+    if (this.#refusal !== undefined && (state === "live" || !error)) this.#applyQuery(); // the query may have been refused only because of the collection's error
     if (!collection.schema || collection.schema === this.#schema) return;
     this.#schema = collection.schema;
     this.#filters.setSchema(collection.schema);
@@ -327,8 +329,8 @@ export class Dashboard {
   }
 
   /**
-   * Shows the engine's error for a rejected query, or removes it. The rows of the last accepted
-   * query stay visible.
+   * Shows the engine's error for a rejected query. Undefined removes the error. The rows of the
+   * last accepted query stay visible.
    */
   #setRefusal(message: string | undefined): void {
     this.#refusal = message;
@@ -369,8 +371,8 @@ export class Dashboard {
   }
 
   /**
-   * Clears the filters, so that all objects are shown. It also resets the sort order if the query
-   * was refused, because the sort order may be the reason.
+   * Clears the filters, so that all objects are shown. If the query was refused, it also resets the
+   * sort order and the groups, because they may be the reason.
    */
   #clearFilters(): void {
     const sort = this.#refusal === undefined ? this.#state.sort : firstSort(this.#state.resource);

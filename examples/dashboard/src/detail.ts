@@ -15,7 +15,7 @@ type Format = "yaml" | "json";
 
 /**
  * The panel beside the table. It shows one complete object with its owners, the objects that it
- * owns, and its events. While it is open, it shows every change.
+ * owns, and its events. While the panel is open, it shows every change of the object.
  */
 export class Detail {
   readonly #panel = byId("detail");
@@ -187,7 +187,7 @@ export class Detail {
   }
 }
 
-/** Returns the query for one object. */
+/** Returns the query whose only row is the object with this key. */
 function only(key: string) {
   const slash = key.indexOf("/");
   const fieldSelector = `metadata.name=${escapeValue(key.slice(slash + 1))}`;

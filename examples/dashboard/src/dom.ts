@@ -24,7 +24,7 @@ export type Ranges = readonly (readonly [start: number, end: number])[];
 
 /**
  * Returns the part of a text from `start` to `end`, with mark elements around the ranges. The
- * ranges count from the start of the whole text.
+ * positions in the ranges are relative to the start of the whole text.
  */
 export function withMarks(text: string, ranges: Ranges, start = 0, end = text.length): (string | HTMLElement)[] {
   const nodes: (string | HTMLElement)[] = [];
@@ -39,8 +39,8 @@ export function withMarks(text: string, ranges: Ranges, start = 0, end = text.le
 }
 
 /**
- * Sets the text of an element if it differs. Setting an equal text would still make the browser
- * recompute styles.
+ * Sets the text of an element if the current text differs. Setting an equal text would still make
+ * the browser recompute styles.
  */
 export function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;

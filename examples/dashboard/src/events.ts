@@ -8,8 +8,8 @@ import { formatHash, freshState } from "./state.ts";
 const RESOURCE = "v1/events";
 
 /**
- * The maximum number of events of an object that are shown. A link leads to the table of all of
- * them.
+ * The maximum number of events of an object that are shown. A link leads to the table of all events
+ * of the object.
  */
 const SHOWN = 50;
 
@@ -34,7 +34,7 @@ export class ObjectEvents {
     this.#onChange = onChange;
   }
 
-  /** Shows the events about an object, unless it shows them already. */
+  /** Shows the events about an object, unless they are already shown. */
   open(kind: string, row: Row): void {
     const fieldSelector = aboutObject(kind, row);
     if (this.#about === fieldSelector) return;
@@ -43,8 +43,8 @@ export class ObjectEvents {
     this.#box.hidden = kind === "Event";
     if (kind === "Event") return;
     this.#all.href = formatHash({ ...freshState(RESOURCE), namespace: row.namespace, fieldSelector, sort: "Last Seen" });
-    // The collection is limited to this namespace, because the user may not be allowed to list the
-    // events of others.
+    // The collection is limited to this namespace, because the user may lack the right to list the
+    // events of other namespaces.
     const collection = this.#connection.collection(RESOURCE, { namespace: row.namespace, fieldSelector, metadataOnly: true });
     this.#collection = collection;
     this.#view = new LiveView(collection, this.#onChange);

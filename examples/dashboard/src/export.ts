@@ -4,10 +4,10 @@ import { rowText } from "./format.ts";
 
 export type ExportFormat = "csv" | "json";
 
-/** The maximum number of rows of an export. The page keeps all of them in memory. */
+/** The maximum number of rows of an export. The page keeps all exported rows in memory. */
 export const MAX_ROWS = 50_000;
 
-/** The maximum number of rows in the window of one view, which the engine limits. */
+/** The maximum number of rows in the window of one view. The engine imposes this limit. */
 const WINDOW = 10_000;
 
 /** The number of rows by which a window grows, so that no message is large. */
@@ -26,9 +26,9 @@ export interface Exported {
 }
 
 /**
- * Reads all rows of a query, up to a bound. It reads windows of 10,000 rows, and the rows of a
- * window are from one state of the collection. A row that moves between windows is exported once or
- * not at all. Rejects with the signal's reason when the signal is aborted.
+ * Reads all rows of a query, up to a bound. It reads windows of 10,000 rows, and each window shows
+ * one state of the collection. A row that moves between windows is exported once or not at all.
+ * Rejects with the signal's reason when the signal is aborted.
  */
 export async function collectRows(
   collection: Collection, query: ViewOptions, signal: AbortSignal, onProgress: (rows: number, total: number) => void, bound = MAX_ROWS,
@@ -118,8 +118,8 @@ export function csvLine(values: readonly ExportValue[]): string {
 }
 
 /**
- * Matches a text that a spreadsheet would interpret as a formula. The first character may follow
- * spaces or be a full-width form.
+ * Matches a text that a spreadsheet would interpret as a formula. The first character of the
+ * formula may follow spaces or be a full-width form.
  */
 const FORMULA = /^[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 

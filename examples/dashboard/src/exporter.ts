@@ -42,7 +42,7 @@ export class Exporter {
     this.#menu.element.hidden = hidden;
   }
 
-  /** Cancels a running export, without a file. */
+  /** Cancels a running export. The browser then downloads no file. */
   cancel(): void {
     this.#running?.abort(new Error("cancelled"));
     setText(this.#result, "");
@@ -85,5 +85,5 @@ function download(file: Blob, name: string): void {
   link.href = URL.createObjectURL(file);
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still read it
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still read the file
 }

@@ -15,8 +15,8 @@ type Toggle = (name: string, value: string, chosen: boolean) => void;
 
 /**
  * Counts of rows by value, for several columns. The values of the first column are shown as chips,
- * and those of every column in a menu. A click on a value filters the rows by it, and a second
- * click removes this filter.
+ * and those of every column in a menu. A click on a value filters the rows by this value, and a
+ * second click removes this filter.
  */
 export class Facets {
   readonly #chips: Values;
@@ -32,7 +32,7 @@ export class Facets {
     this.#clear.addEventListener("click", onClear);
   }
 
-  /** Replaces the facets. They show no counts until the next draw. */
+  /** Replaces the facets. The new facets show no counts until the next draw. */
   setNames(names: readonly string[]): void {
     if (names.join("\n") === this.#names.join("\n")) return;
     this.#names = names;

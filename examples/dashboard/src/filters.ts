@@ -7,15 +7,15 @@ const HINTS: Record<string, string> = {
 };
 
 /**
- * The delay between a change of an input and its query. It is long enough to type a word, and short
- * enough to seem immediate.
+ * The delay between a change of an input and its query. It combines the keystrokes of fast typing
+ * into one query, and is short enough to seem immediate.
  */
 const DEBOUNCE_MILLIS = 200;
 
 /**
- * The inputs of the query: a search, a condition, and kubectl's -l and --field-selector.
- * They apply changes while the user types, and immediately on Enter. The engine's error
- * appears below them.
+ * The inputs of the query: a search, a condition, and kubectl's -l and --field-selector. The page
+ * applies changes while the user types, and immediately on Enter. The engine's error appears below
+ * the inputs.
  */
 export class Filters {
   readonly #inputs: Record<keyof Query, HTMLInputElement> = {
@@ -74,7 +74,7 @@ export class Filters {
   }
 
   /**
-   * Shows the error of a rejected query, with its position if it has one. Undefined
+   * Shows the error of a rejected query, with its position if the message contains one. Undefined
    * removes the error.
    */
   setError(message: string | undefined, query: Query): void {
@@ -111,7 +111,7 @@ export class Filters {
 /** Returns the text with a mark at the position of the error. */
 function marked(text: string, offset: number): HTMLElement {
   const code = create("code", "");
-  code.setAttribute("aria-hidden", "true"); // the message contains it as text
+  code.setAttribute("aria-hidden", "true"); // the message contains the same position as text
   code.append(text.slice(0, offset), create("mark", "", text.slice(offset) || " "));
   return code;
 }

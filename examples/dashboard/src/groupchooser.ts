@@ -21,8 +21,8 @@ export class GroupChooser {
   }
 
   /**
-   * Offers names to group by, including the chosen ones. The menu is hidden if `names` is empty, as
-   * while the columns are unknown.
+   * Offers names to group by, including the chosen ones. The menu is hidden if `names` is empty,
+   * for example while the columns are unknown.
    */
   draw(names: readonly string[], chosen: readonly string[]): void {
     this.#chosen = chosen;

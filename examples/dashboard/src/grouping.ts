@@ -11,8 +11,8 @@ export interface GroupLine {
 }
 
 /**
- * A line with a text in place of a row that is not loaded, or in place of the rows of a group that
- * cannot be read.
+ * A line with a text. It replaces a row that is not loaded, or the rows of a group that cannot be
+ * read.
  */
 export interface NoteLine {
   key: string;
@@ -32,7 +32,7 @@ export interface Lines {
   total: number;
   /** Whether the rows are grouped. */
   groups?: unknown;
-  /** False if the rows are grouped and the window does not stay at a line. */
+  /** False if the rows are grouped and the window has no anchor. */
   anchored?: boolean;
 }
 
@@ -40,7 +40,8 @@ export interface Lines {
 export const groupId = ({ values }: Group, groupBy: readonly string[]): string => JSON.stringify(values.slice(0, groupBy.length));
 
 /**
- * Returns the key of a group's line. It contains a space, so it differs from the key of any object.
+ * Returns the key of a group's line. The key contains a space, so it differs from the key of any
+ * object.
  */
 const groupKey = (id: string): string => `group ${id}`;
 
@@ -54,7 +55,7 @@ const natural = new Intl.Collator("en", { numeric: true });
 interface Expanded {
   view: LiveView;
   window: Window;
-  /** The row at which the view's window stays. */
+  /** The row to which the view's window is anchored. */
   anchor: (Required<Anchor> & { row: Row }) | undefined;
   error: string;
 }
@@ -62,9 +63,9 @@ interface Expanded {
 const NO_ROWS: Window = { offset: 0, limit: 0 };
 
 /**
- * The lines of grouped rows. Only the lines in the window exist. Each expanded group has a view
- * whose window contains the rows in the window of lines. When a group loses its last row, its line
- * disappears and its view is closed.
+ * The lines of grouped rows. The lines outside of the window are not computed. Each expanded group
+ * has a view. Its window contains those rows of the group that are in the window of lines. When a
+ * group loses its last row, its line disappears and its view is closed.
  */
 export class Grouping {
   readonly #collection: Collection;
@@ -74,7 +75,10 @@ export class Grouping {
   #counted: ViewSnapshot["groups"];
   #groups: { id: string; group: Group }[] = [];
   #window: Window = NO_ROWS;
-  /** The line at which the window stays, and its group. `row` is undefined for the line of the group itself. */
+  /**
+   * The line to which the window is anchored, and the group of this line. `row` is undefined for
+   * the line of the group itself.
+   */
   #anchor: { id: string; row: Row | undefined; before: number } | undefined;
 
   /** `onChange` is called when the lines may have changed. */
@@ -85,7 +89,7 @@ export class Grouping {
 
   /**
    * Shows the groups of a snapshot of `query`. `expanded` contains the IDs of expanded groups.
-   * Returns the IDs of those that still exist.
+   * Returns the IDs of the expanded groups that still exist.
    */
   show(query: ViewOptions, counted: NonNullable<ViewSnapshot["groups"]>, expanded: readonly string[]): string[] {
     if (counted !== this.#counted || query !== this.#query) this.#setGroups(query, counted);
@@ -143,7 +147,9 @@ export class Grouping {
     return { rows, offset: Math.min(offset, total), total, groups: true, anchored: this.#anchor !== undefined };
   }
 
-  /** Returns the index of the group's line for a line in the group, or -1. */
+  /**
+   * Returns the index of the group line above the line at `index`, or -1 if no such line exists.
+   */
   parentOf(index: number): number {
     let parent = -1;
     this.#each((_, __, start) => {
@@ -188,9 +194,9 @@ export class Grouping {
   }
 
   /**
-   * Moves the window with its anchor, and sets the windows of the expanded groups to the rows in
-   * it. The engine moves the window of the anchor's group in the same patch in which the row moves,
-   * so the row stays loaded.
+   * Moves the window with its anchor. The window of each expanded group then contains those of its
+   * rows that are in the window of lines. The engine moves the window of the anchor's group in the
+   * same patch in which the row moves, so the row stays loaded.
    */
   #place(): void {
     this.#follow();

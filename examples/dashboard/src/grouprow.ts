@@ -14,8 +14,8 @@ export interface GroupFormat {
 }
 
 /**
- * Returns the names that the page offers for grouping, for ViewOptions.groupBy. It omits columns in
- * `unique`.
+ * Returns the names that the page offers for grouping, for ViewOptions.groupBy. The result omits
+ * the columns in `unique`.
  */
 export function groupNames(schema: Schema, unique: ReadonlySet<string>): string[] {
   const columns = schema.columns.filter(({ name, kind, priority }) => kind !== "date" && kind !== "duration" && priority < 255 && !unique.has(name.toLowerCase()));
@@ -34,7 +34,7 @@ export function groupFormat(schema: Schema, groupBy: readonly string[]): GroupFo
 
 let ids = 0;
 
-/** The element of the line of a group, or of a line that contains a note. */
+/** The element that shows the line of a group, or a note. */
 export class GroupElement {
   readonly element = create("div", "row");
   readonly #cell = create("div", "group-cell");

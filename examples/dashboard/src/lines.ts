@@ -33,7 +33,7 @@ export class LineView {
     this.#box.replaceChildren(...lines.map((line) => lineElement(line, false)));
   }
 
-  /** Shows a new version, and briefly highlights new lines. */
+  /** Shows a new version of the document, and briefly highlights new lines. */
   update(lines: Line[]): void {
     const old = this.#texts;
     const texts = lines.map(lineText);

@@ -3,7 +3,7 @@ import { button, create, setAttribute, setText } from "./dom.ts";
 /** A button that opens a list below it, over the page. Escape and clicks outside close the list. */
 export class Menu {
   readonly element = create("div", "menu");
-  /** The contents of the list. */
+  /** The element to which users of the class add the lines of the list. */
   readonly list = create("div", "menu-lines");
   readonly #button: HTMLButtonElement;
   readonly #panel = create("div", "menu-panel");
@@ -28,7 +28,7 @@ export class Menu {
     });
     this.element.addEventListener("focusout", ({ relatedTarget }) => {
       // A click on a label first blurs the focused element, with no relatedTarget. The menu must
-      // stay open then.
+      // stay open in this case.
       if (relatedTarget && !this.element.contains(relatedTarget as Node)) this.#show(false);
     });
   }
@@ -42,7 +42,7 @@ export class Menu {
     setText(this.#chosen, count ? String(count) : "");
   }
 
-  /** Shows a text below the list, or none if it is empty. */
+  /** Shows a text below the list, or nothing if `text` is empty. */
   setNote(text: string): void {
     setText(this.#note, text);
     this.#note.hidden = !text;

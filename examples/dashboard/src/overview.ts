@@ -36,7 +36,8 @@ const STATES: readonly State[] = ["closed", "forbidden", "live", "syncing", "con
 const rank = ({ state, error }: Condition): number => (error?.code === 404 ? 0 : STATES.indexOf(state));
 
 /**
- * The page with the live counts of the cluster. Its collections are open only while it is shown.
+ * The page with the live counts of the cluster. The collections are open only while this page is
+ * shown.
  */
 export class Overview {
   readonly #box = byId("overview");
@@ -49,7 +50,7 @@ export class Overview {
     this.#onChange = onChange;
   }
 
-  /** Shows the counts of a namespace, or of all namespaces if it is empty. */
+  /** Shows the counts of a namespace, or of all namespaces if `namespace` is empty. */
   show(namespace: string): void {
     if (this.#cards.length === 0) this.#open();
     for (const card of this.#cards) card.show(namespace);
@@ -70,8 +71,8 @@ export class Overview {
   }
 
   /**
-   * The state of the connection: that of the card with the highest rank, or of a card whose token
-   * was refused. A card that the user may not read shows the error itself.
+   * The condition that the page shows: that of a card whose token was refused, or else of the card
+   * with the highest rank. A card that the user may not read shows the error itself.
    */
   get condition(): Condition | undefined {
     const conditions = this.#cards.map(({ condition }) => condition);
@@ -79,7 +80,7 @@ export class Overview {
     return refused ?? conditions.reduce((a, b) => (rank(b) > rank(a) ? b : a));
   }
 
-  /** The namespaces with pods. */
+  /** The namespaces that contain pods. */
   get namespaces(): string[] {
     const pods = this.#cards.find(({ resource }) => resource === "v1/pods");
     return pods?.facet("namespace")?.values.map(([name]) => name) ?? [];

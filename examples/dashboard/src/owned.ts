@@ -4,7 +4,7 @@ import { count } from "./format.ts";
 
 const [PODS, REPLICA_SETS, JOBS] = ["v1/pods", "apps/v1/replicasets", "batch/v1/jobs"];
 
-/** For each built-in resource whose objects own others, the resources of the objects below them. */
+/** Maps each built-in resource whose objects own others to the resources of the owned objects. */
 const OWNED: Readonly<Record<string, readonly string[]>> = {
   "apps/v1/deployments": [REPLICA_SETS, PODS],
   "apps/v1/replicasets": [PODS],
@@ -24,7 +24,7 @@ const WORKLOADS = [
 
 /**
  * Returns the resources of the objects that an object of `resource` may own, directly or
- * indirectly. Empty if it owns none.
+ * indirectly. The result is empty if objects of this resource own no others.
  */
 export function ownedResources(resource: string): readonly string[] {
   if (Object.hasOwn(OWNED, resource)) return OWNED[resource]!;

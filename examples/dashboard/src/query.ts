@@ -19,7 +19,8 @@ export function rowsQuery(state: PageState, names: readonly string[], { namespac
 }
 
 /**
- * A view whose query can be replaced. If a query is rejected, the view keeps the last accepted one.
+ * A view whose query can be replaced. If a query is rejected, the view keeps the last accepted
+ * query.
  */
 export class LiveView {
   readonly #collection: Collection;
@@ -44,12 +45,12 @@ export class LiveView {
   }
 
   /**
-   * Applies a query. Resolves to true if the view now shows it, and to false if a newer
-   * query replaced it. Rejects if the query was rejected.
+   * Applies a query. Resolves to true if the view now shows the matching rows, and to false if a
+   * newer query replaced this one. Rejects if the engine rejects the query.
    *
-   * `typed` is the condition that the user typed, if `options` combine it with others. It is
-   * checked alone first. The position in an error is then a position in the typed text, and
-   * unbalanced parentheses in it cannot change the meaning of the other conditions.
+   * `typed` is the condition that the user typed, if `options` combine it with others. The engine
+   * checks this condition alone first. The position in an error is then a position in the typed
+   * text. Unbalanced parentheses in that text cannot change the meaning of the other conditions.
    */
   async apply(options: ViewOptions, typed = ""): Promise<boolean> {
     const asked = ++this.#newest;

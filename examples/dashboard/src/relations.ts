@@ -41,8 +41,8 @@ interface Spec {
 }
 
 /**
- * Returns links from an object to tables of the objects that belong to it, and to objects that it
- * refers to.
+ * Returns the links of an object: to tables of the objects that belong to it, and to the objects
+ * that it refers to.
  */
 export function relatedLinks(resource: string, object: KubeObject): Link[] {
   const { name, namespace = "" } = object.metadata;

@@ -18,7 +18,7 @@ export const CLUSTER_SCOPED: ReadonlySet<string> = new Set(["v1/nodes", "v1/name
 
 type JoinedColumns = NonNullable<CollectionOptions["columns"]>;
 
-/** Returns the columns of pods and nodes that a metrics server provides. */
+/** Returns the columns that a metrics server provides. Only pods and nodes have such columns. */
 export function metricsColumns(resource: string): JoinedColumns {
   if (resource !== "v1/pods" && resource !== "v1/nodes") return [];
   const metrics = resource.replace("v1", "metrics.k8s.io/v1beta1");
@@ -39,9 +39,9 @@ export function childColumns(resource: string): JoinedColumns {
 type Named = Pick<PageState, "resource" | "wide" | "columns" | "sort" | "where" | "groupBy" | "facets">;
 
 /**
- * Returns the columns with data of other resources to open with the resource. Columns about
- * children need a subscription to all pods. They are opened only if the state names one of them or
- * shows wide columns.
+ * Returns the columns with data of other resources that the page opens together with its resource.
+ * Columns about children need a subscription to all pods, so they are opened only if the state
+ * names one of them or shows wide columns.
  */
 export function joinedColumns(state: Named): JoinedColumns {
   const names = [...state.columns, state.sort, state.where, ...state.groupBy, ...Object.keys(state.facets)].join(" ");
@@ -54,7 +54,10 @@ export function withOffered(schema: Schema, resource: string): Schema {
   return { ...schema, columns: [...schema.columns, ...offered.map((column) => ({ default: "", printer: "", priority: 0, ...column }))] };
 }
 
-/** Returns the resource of a kind. It guesses the plural by the rules of Kubernetes. */
+/**
+ * Returns the resource of a kind, such as "apps/v1/deployments" for Deployment. It guesses the
+ * plural by the rules of Kubernetes.
+ */
 export function resourceOf(apiVersion: string, kind: string): string {
   const name = kind.toLowerCase();
   const plural = name === "endpoints" ? name

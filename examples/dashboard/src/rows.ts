@@ -16,7 +16,8 @@ export type Finder = (text: string) => Ranges;
 let ids = 0;
 
 /**
- * The element of a row. It is reused for another object when its row is scrolled out of view.
+ * The element of a row. When the row is scrolled out of view, the element is reused for another
+ * object.
  */
 export class RowElement {
   readonly element = create("div", "row");
@@ -36,8 +37,8 @@ export class RowElement {
   }
 
   /**
-   * Shows a row at an index. Cells that changed since the last version of the same object
-   * flash.
+   * Shows a row of the table and the index of that row. Cells that changed since the last version
+   * of the same object flash.
    */
   update(row: Row, index: number, now: number, marks: RowMarks): void {
     setAttribute(this.element, "aria-rowindex", String(index + 2)); // 1 is the header
@@ -46,7 +47,7 @@ export class RowElement {
     this.element.classList.toggle("odd", index % 2 === 1);
     const isFound = marks.found === this.#found;
     if (row === this.#row && isFound) return;
-    if (!isFound) this.#values.fill(undefined); // so that all cells are written
+    if (!isFound) this.#values.fill(undefined); // forgets the shown values, so that all cells are written again
     const same = isFound && this.#row !== undefined && row.uid === this.#row.uid && row.key === this.#row.key;
     this.#row = row;
     this.#found = marks.found;

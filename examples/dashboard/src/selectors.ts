@@ -1,6 +1,6 @@
 /**
- * Functions that edit selectors as texts. They do not validate selectors: the engine does, and the
- * page shows its error.
+ * Functions that edit selectors as texts. The engine validates the selectors, not these functions,
+ * and the page shows the engine's error.
  */
 
 /** Returns the label selector with one more required label. */

@@ -21,7 +21,9 @@ export interface TableEvents {
   onRange(first: number, last: number, total: number): void;
   /** Called when the user expands or collapses a group. */
   onExpand(id: string, expand: boolean): void;
-  /** Returns the index of the group's line for a line in the group. */
+  /**
+   * Returns the index of the group line above the line at `index`, or -1 if no such line exists.
+   */
   parentOf(index: number): number;
 }
 
@@ -104,7 +106,9 @@ export class Table {
     }
   }
 
-  /** Sets the function that finds the words of the search in a text. The table marks them. */
+  /**
+   * Sets the function that finds the words of the search in a text. The table marks these words.
+   */
   setSearch(found: Finder | undefined): void {
     this.#found = found;
     schedule(this.#render);
@@ -129,7 +133,7 @@ export class Table {
     schedule(this.#render);
   }
 
-  /** Scrolls to the first row for a new query, with a window of this size. */
+  /** Scrolls to the first row and replaces the window, for a new query. */
   toTop(window: Window): void {
     this.#window = window;
     this.#anchored = false;
@@ -156,7 +160,7 @@ export class Table {
     this.#space.style.height = `${contentHeight(g)}px`;
     if (shift) {
       this.#grid.scrollTop = shifted(scrollTop, shift, g);
-      ({ scrollTop } = this.#grid); // the browser rounds and limits it
+      ({ scrollTop } = this.#grid); // the browser rounds and limits scroll positions
     }
     const first = firstVisible(scrollTop, g);
     this.#follow(first, g, scrollTop > 0);
@@ -195,7 +199,7 @@ export class Table {
 
   /**
    * Moves the window to the visible rows. If the table is not at its top, the window is anchored to
-   * the topmost visible row, so that it still contains the visible rows when they move.
+   * the topmost visible row. It then still contains the visible rows when they move.
    */
   #follow(first: number, g: Geometry, scrolled: boolean): void {
     if (!this.#snapshot) return;
@@ -293,7 +297,7 @@ export class Table {
     const move = moves[event.key];
     if (move !== undefined) this.#activate(move);
     else if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
-      if (!this.#groups) return; // the arrow keys scroll the table sideways
+      if (!this.#groups) return; // without groups, the arrow keys scroll the table sideways
       this.#expandActive(event.key === "ArrowRight");
     } else if ((event.key === "Enter" || event.key === " ") && key) this.#open(index, key);
     else return;
@@ -312,8 +316,8 @@ export class Table {
   }
 
   /**
-   * Handles the right and left arrow keys in groups. They expand or collapse the active group.
-   * Right on an expanded group moves to its first row, and left on a row moves to its group.
+   * Handles the right and left arrow keys in groups. These keys expand or collapse the active
+   * group. Right on an expanded group moves to its first row, and left on a row moves to its group.
    */
   #expandActive(expand: boolean): void {
     const { index } = this.#active;

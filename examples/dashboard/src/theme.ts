@@ -37,8 +37,8 @@ function stored(): Theme | undefined {
 }
 
 /**
- * Stores the user's choice. If the choice is the system's current theme, it stores nothing, and the
- * page follows the system again.
+ * Stores the user's choice. If the choice is the system's current theme, the page stores nothing
+ * and follows the system again.
  */
 function remember(theme: Theme): void {
   if (theme === systemTheme()) localStorage.removeItem(STORED);

@@ -57,7 +57,7 @@ export class OwnedTree {
     this.#list.addEventListener("focusin", (event) => this.#activate(uidOf(event.target)));
   }
 
-  /** Shows the tree below an object, unless it shows it already. */
+  /** Shows the tree below an object, unless this tree is already shown. */
   open(collection: Collection, resource: string, row: Row): void {
     if (row.uid === this.#uid) return;
     this.close();
@@ -185,7 +185,7 @@ export class OwnedTree {
   }
 
   /**
-   * Handles the keys of the ARIA pattern for trees. Enter is left to the browser, which follows the
+   * Handles the keys of the ARIA pattern for trees. The browser handles Enter, and follows the
    * link.
    */
   #onKey(event: KeyboardEvent): void {
@@ -239,8 +239,8 @@ function newItem(uid: string): Item {
 }
 
 /**
- * Returns the control with which a click expands or collapses a node. It is hidden from assistive
- * technology, which uses the item.
+ * Returns the control with which a click expands or collapses a node. The control is hidden from
+ * assistive technology, which expands a node through its item.
  */
 function twist(): HTMLElement {
   const element = create("span", "twist");

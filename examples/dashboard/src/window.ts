@@ -26,8 +26,8 @@ export function contentHeight(g: Geometry): number {
 }
 
 /**
- * Returns by how many pixels the rows move per pixel of scrolling. It is 1 unless the height is
- * limited.
+ * Returns by how many pixels the rows move per pixel of scrolling. The result is 1 unless
+ * MAX_HEIGHT limits the height.
  */
 function scale(g: Geometry): number {
   const scrollable = contentHeight(g) - g.viewport;
@@ -35,8 +35,8 @@ function scale(g: Geometry): number {
 }
 
 /**
- * Returns the index of the row at the top of the viewport. It is fractional if this row is partly
- * hidden.
+ * Returns the index of the row at the top of the viewport. The index is fractional if this row is
+ * partly hidden.
  */
 export function firstVisible(scrollTop: number, g: Geometry): number {
   return Math.max(0, (scrollTop * scale(g)) / g.rowHeight);
@@ -47,7 +47,9 @@ export function visibleRows(g: Geometry): number {
   return Math.ceil(g.viewport / g.rowHeight) + 1;
 }
 
-/** Returns the scroll position nearest to `scrollTop` at which a row is fully visible. */
+/**
+ * Returns the scroll position nearest to `scrollTop` at which the row at `index` is fully visible.
+ */
 export function scrollTopFor(index: number, scrollTop: number, g: Geometry): number {
   const first = firstVisible(scrollTop, g);
   const fits = g.viewport / g.rowHeight;
@@ -63,9 +65,9 @@ export function shifted(scrollTop: number, lines: number, g: Geometry): number {
 
 /**
  * Returns the number of lines to scroll by, so that the visible lines stay in place. `shifts`
- * contains the number of lines by which each of them has moved, from the top. The result is the
- * median, which ignores single rows whose order has changed. With groups, the topmost line stays in
- * place, because a group that the user expands moves all lines below it.
+ * contains the number of lines by which each visible line has moved, beginning with the topmost
+ * line. The result is the median, which ignores single rows whose order has changed. With groups,
+ * the topmost line stays in place, because a group that the user expands moves all lines below it.
  */
 export function shiftOf(shifts: readonly number[], grouped: boolean): number {
   if (grouped) return shifts[0] ?? 0;
@@ -74,8 +76,8 @@ export function shiftOf(shifts: readonly number[], grouped: boolean): number {
 
 /**
  * Returns the window to request for a view: the visible rows, and at least as many again on each
- * side, so that scrolling usually finds its rows loaded. The current window stays as long as it
- * covers half of these margins.
+ * side. Rows are thus usually loaded before they are scrolled into view. The current window stays
+ * as long as it covers half of these margins.
  */
 export function wantedWindow(first: number, g: Geometry, current: Window): Window {
   const visible = visibleRows(g);

@@ -1,4 +1,4 @@
-// Groups of rows, in a real browser.
+// Tests of groups of rows, in a real browser.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { violations } from "./support/axe.mjs";
@@ -186,7 +186,7 @@ test("the visible lines of groups stay in place while more rows are inserted abo
   await hasLines(all + 800);
   await loaded();
   assert.deepEqual(await visible(), before);
-  // The line to which the window is anchored is deleted, together with more insertions.
+  // In one step, the test deletes the line to which the window is anchored, and inserts more pods.
   await addPods(800, 1200, "Running", before[0][0]);
   await hasLines(all + 1199);
   await loaded();
@@ -203,7 +203,7 @@ test("a visible row of a group that moves up takes no other line with it", async
   await dashboard.page.locator("[data-testid=rows] > [data-key]").first().waitFor();
   await dashboard.scrollTo(34 * 40 + 10);
   await loaded();
-  for (const moved of [5, 0]) { // index 0 is the topmost line, at which the window stays
+  for (const moved of [5, 0]) { // index 0 is the topmost line, to which the window is anchored
     const before = await visible();
     const keys = before.map(([key]) => key);
     const [key] = keys.splice(moved, 1);

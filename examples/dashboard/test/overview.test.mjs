@@ -1,4 +1,4 @@
-// The page with the counts of the cluster, in a real browser.
+// Tests of the page with the counts of the cluster, in a real browser.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { violations } from "./support/axe.mjs";

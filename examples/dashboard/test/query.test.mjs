@@ -1,4 +1,4 @@
-// Search, conditions, facets and sorts of the page, in a real browser.
+// Tests of the search, conditions, facets and sort orders of the page, in a real browser.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { PODS, dashboard, inPage, open, until } from "./support/harness.mjs";
@@ -442,7 +442,7 @@ test("a link answers a question with several conditions in one screen", async ()
   await inPage(() => cluster.update("v1/pods", "shop-eu/pay-0", ({ status }) => { status.containerStatuses[0].restartCount = 40; }));
   await shows(answer(pods));
 
-  await dashboard.page.setViewportSize({ width: 1440, height: 900 }); // the screen of a laptop
+  await dashboard.page.setViewportSize({ width: 1440, height: 900 }); // the size of a laptop's screen
   params.set("sort", "Age");
   params.append("group", "Node");
   for (const node of ["node-1", "node-2", "node-10"]) params.append("expand", JSON.stringify([node]));

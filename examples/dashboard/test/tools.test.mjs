@@ -51,7 +51,7 @@ describe("columns", () => {
           apiVersion: "v1", kind: "Event", metadata: { name, namespace: "times", creationTimestamp: ago(created) }, type: "Normal", reason: "Started", message: "m",
           involvedObject: { kind: "Pod", name: "web", namespace: "times" }, ...times,
         });
-      // Ages of so many hours are shown without minutes, which would change during the test.
+      // The page shows ages of 8 hours or more without minutes, which would change during the test.
       event("a", 30, { firstTimestamp: ago(14), lastTimestamp: ago(12) });
       event("b", 10, { firstTimestamp: ago(26), lastTimestamp: ago(9) });
       event("c", 20, {});

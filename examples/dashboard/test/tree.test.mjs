@@ -1,4 +1,4 @@
-// The tree of the objects that the open object owns, in a real browser.
+// Tests of the tree of the objects that the open object owns, in a real browser.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { violations } from "./support/axe.mjs";

@@ -3,7 +3,7 @@ import type { Readable } from "watchglass/stores";
 
 /**
  * Returns the values of stores, and renders the component again when one of them changes. `open`
- * creates the stores. It is called again when `key` changes.
+ * creates the stores. The hook calls `open` again when `key` changes.
  */
 export function useStores<Value>(key: string, open: () => Readable<Value>[]): readonly Value[] {
   // eslint-disable-next-line react-hooks/exhaustive-deps

@@ -44,9 +44,9 @@ interface KubeClass<K> {
 }
 
 /**
- * Replaces `Pod.useList(options)` by `useLiveList(Pod, options)`. All components with the same
- * class and cluster share one watch. The watch resumes after a lost connection. An unchanged object
- * keeps its instance.
+ * Returns the live objects of a class. `useLiveList(Pod, options)` replaces Headlamp's
+ * `Pod.useList(options)`. All components with the same class and cluster share one watch. The watch
+ * resumes after a lost connection. An unchanged object keeps its instance.
  */
 export function useLiveList<K>(kubeClass: KubeClass<K>, options: LiveListOptions = {}): LiveList<K> {
   const { cluster, clusters, namespace, labelSelector, fieldSelector } = options;

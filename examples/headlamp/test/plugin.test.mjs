@@ -28,7 +28,7 @@ test("Headlamp shows live workloads, sorted, selected and counted", async (t) =>
   const state = page.getByTestId("state");
   await state.filter({ hasText: /^live, \d{3} objects$/ }).waitFor();
   await page.getByRole("heading", { name: "Live workloads" }).waitFor();
-  await page.getByText("Live", { exact: true }).waitFor(); // the sidebar's entry
+  await page.getByText("Live", { exact: true }).waitFor(); // the plugin's entry in the sidebar
   const names = () => page.getByTestId("rows").getByRole("link").allTextContents();
   await page.getByTestId("rows").getByRole("link").nth(24).waitFor();
   const first = await names();

@@ -75,7 +75,7 @@ function serve(pathname, response) {
   let file = pathname === plugin ? at("../dist/main.js") : join(pages, pathname);
   if (!existsSync(file) || !statSync(file).isFile()) {
     if (extname(pathname)) return void response.writeHead(404).end();
-    file = join(pages, "index.html"); // a route of the page
+    file = join(pages, "index.html"); // other paths without an extension are routes of the page
   }
   response.setHeader("content-type", types[extname(file)] ?? "application/octet-stream");
   createReadStream(file).pipe(response);

@@ -62,7 +62,7 @@ class Cluster extends TestCluster {
     this.apply(podEvent(...event));
   }
 
-  /** Changes random pods, this many per second and evenly spread over time. 0 stops the changes. */
+  /** Changes `perSecond` random pods per second, evenly spread over time. 0 stops the changes. */
   churn(perSecond: number): void {
     clearInterval(this.#timer);
     if (!perSecond) return;
@@ -97,8 +97,8 @@ declare global {
 
 /**
  * ?pods=10000 sets the number of pods, and ?shop adds workloads. With ?wait, nothing loads until
- * the test calls cluster.load(). With ?hold=pods, only pods wait for it. With ?broken, connecting
- * fails. With ?only=shop, the user may read only that namespace.
+ * the test calls cluster.load(). With ?hold=pods, only the requests for pods wait for this call.
+ * With ?broken, connecting fails. With ?only=shop, the user may read only that namespace.
  */
 const params = new URLSearchParams(location.search);
 const held = params.get("hold");

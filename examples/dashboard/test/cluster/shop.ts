@@ -4,8 +4,8 @@ import type { ObjectInput } from "watchglass/testing";
 const namespace = "shop";
 
 /**
- * Returns workloads with owners, a service, and events, for the overview and the relations
- * of objects.
+ * Returns a namespace with workloads, their owners and a service, for tests of the overview and of
+ * the relations between objects.
  */
 export function shop(): ObjectInput[] {
   const labels = { app: "checkout" };

@@ -13,8 +13,7 @@ export class Shown {
   readonly #errorListeners = new Set<(key: string, status: Status) => void>();
 
   /**
-   * Reports these properties instead of the real ones, in addition to the properties
-   * of earlier calls.
+   * Overrides the reported properties with `part`. Properties of earlier calls stay overridden.
    */
   set(part: Part): void {
     this.#part = { ...this.#part, ...part };
@@ -59,7 +58,7 @@ export class Shown {
   }
 }
 
-/** Returns an object with the properties of another one, except for the overrides. */
+/** Returns an object with the properties of `real`, except for the overrides. */
 function over<T extends object>(real: T, overrides: object): T {
   return new Proxy(real, {
     get(_, name) {

@@ -5,7 +5,7 @@ import { args } from "../../../../js/test/chromium.mjs";
 const require = createRequire(fileURLToPath(new URL("../../../../js/package.json", import.meta.url)));
 const { chromium } = require("playwright-core");
 
-/** Launches a headless Chromium, at $CHROMIUM or the system's. */
+/** Launches a headless Chromium, from the path in $CHROMIUM or else /usr/bin/chromium. */
 export function launch() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM || "/usr/bin/chromium",

@@ -38,7 +38,8 @@ afterEach(async () => {
 
 /**
  * Opens the page and waits until it shows its pods. Tests share one browser page, whose process
- * compiles the module only once. A test that sets options of the browser context gets its own page.
+ * compiles the module only once. A test that sets options of the browser context gets a separate
+ * page.
  */
 export async function open({ hash = "", pods = PODS, query = `?pods=${pods}`, ready = true, ...context } = {}) {
   const url = server.url + query + hash;
@@ -55,7 +56,7 @@ export async function open({ hash = "", pods = PODS, query = `?pods=${pods}`, re
   return dashboard;
 }
 
-/** Empties the shared page for the next test. Only its history remains. */
+/** Empties the shared page for the next test. Only the browser history remains. */
 async function leave() {
   await shared.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
   await shared.goto("about:blank");

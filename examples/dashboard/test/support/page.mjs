@@ -47,7 +47,7 @@ export class DashboardPage {
     return this.rows.evaluateAll((rows) => rows.map((row) => row.dataset.key));
   }
 
-  /** Returns the texts of the column with the given header, by row. */
+  /** Returns the texts of the column with the given header, one per row. */
   column(title) {
     return this.page.evaluate((title) => {
       const headers = [...document.querySelectorAll("[role=columnheader]")];
@@ -56,7 +56,7 @@ export class DashboardPage {
     }, title);
   }
 
-  /** Waits until there are rows, and the text of each in the given column matches. */
+  /** Waits until the table has rows, and the text of every row in the given column matches. */
   columnMatches(title, pattern) {
     return this.page.waitForFunction(([title, pattern]) => {
       const headers = [...document.querySelectorAll("[role=columnheader]")];

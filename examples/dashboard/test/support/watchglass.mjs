@@ -16,7 +16,8 @@ export class Demo {
   #process;
 
   /**
-   * Starts a demo cluster on a free port. With a dataDir, the data of its etcd survives restarts.
+   * Starts a demo cluster on a free port. With a dataDir, the data of the demo's etcd survives
+   * restarts.
    */
   static async start({ pods, rate, dataDir }) {
     const listen = `127.0.0.1:${await reservePort()}`;
