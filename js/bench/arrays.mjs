@@ -2,8 +2,8 @@ const text = "running";
 const facets = ["status", "ready", "node", "namespace", "app"];
 
 /**
- * Evaluates the query of P21 with JavaScript arrays. It does so once for each batch of changes, as
- * a page would once per frame.
+ * Evaluates the query of P21 with JavaScript arrays. It evaluates the query again for each batch of
+ * changes, as a page would for each frame.
  */
 export class Arrays {
   #rows;

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const { build } = createRequire(here("../package.json"))("esbuild"); // the esbuild of the package
+const { build } = createRequire(here("../package.json"))("esbuild"); // the version of esbuild that the package uses
 
 rmSync(here("../build/bench"), { recursive: true, force: true });
 // The benchmarks measure only the peer's cache, and pass the bytes to it directly. The peer's

@@ -1,6 +1,6 @@
 /**
- * Splits a recording into its chunks, which share its buffer. Each chunk is preceded by its length
- * as a little-endian uint32.
+ * Splits a recording into its chunks, which share the buffer of the recording. Each chunk is
+ * preceded by its length as a little-endian uint32.
  */
 export function chunks(recording) {
   const view = new DataView(recording.buffer, recording.byteOffset, recording.byteLength);

@@ -15,13 +15,14 @@ for (let round = 0; round < rounds; round++) {
 }
 const of = (name, what) => all[name].map((result) => result[what]);
 /**
- * Returns the duration of the longest call. All rounds make the same calls, so the duration of a
- * call is its median over the rounds. The median excludes interruptions by other processes.
+ * Returns the duration of the longest call. All rounds make the same calls, so each call is
+ * represented by its median duration over the rounds. The median excludes interruptions by other
+ * processes.
  */
 const longest = (rounds) => Math.max(...rounds[0].map((_, call) => median(rounds.map((calls) => calls[call]))));
 /**
  * Returns the duration of the longest call of a round, including interruptions by other processes.
- * It is the median over the rounds.
+ * The result is the median over the rounds.
  */
 const longestOfRound = (rounds) => median(rounds.map((calls) => Math.max(...calls)));
 const share = (ours, peer) => ours / peer;

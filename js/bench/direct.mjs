@@ -4,8 +4,8 @@ import { Ours } from "./ours.mjs";
 const pieceBytes = 64 << 10;
 
 /**
- * Feeds recorded responses of a Kubernetes API to a guest in direct mode. They are a classic list,
- * which the peer reads as well, and then the bytes of one watch.
+ * Feeds recorded responses of a Kubernetes API to a guest in direct mode. The responses are one
+ * complete list, which the peer reads as well, and then the bytes of one watch.
  */
 export class Direct {
   #ours;
@@ -40,7 +40,7 @@ export class Direct {
     this.#ours.attach(options);
   }
 
-  /** Feeds some bytes of the watch. */
+  /** Feeds the next bytes of the watch to the guest. */
   receive(data) {
     this.#ours.pass(this.#watch, data);
   }

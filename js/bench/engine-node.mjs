@@ -1,5 +1,5 @@
 // node engine-node.js MODULE DATA: measures the time per event in the guest and its driver, without
-// parsing the output. It reports nanoseconds per event as the ratio.
+// parsing the output. It reports nanoseconds per event in the field `ratio`.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { compile } from "../src/guest.ts";
@@ -19,7 +19,7 @@ const updates = chunks(read("updates.bin"));
 const batches = Math.floor(updates.length / (rounds + warmUps));
 const nanos = [];
 for (let round = 0; round < rounds + warmUps; round++) {
-  globalThis.gc?.(); // as in ingest.mjs
+  globalThis.gc?.(); // collects the garbage before each round, as ingest.mjs does
   const start = performance.now();
   for (const message of updates.slice(round * batches, (round + 1) * batches)) reader.receive(message);
   if (round >= warmUps) nanos.push((1e6 * (performance.now() - start)) / (batches * updatesPerBatch));

@@ -1,6 +1,6 @@
 // node full-view.js MODULE DATA measures P19 and P20. P19 compares the time per update of a view
-// with a search, sorts and facets with that of a plain view. P20 is the time to open the former
-// view.
+// with a search, sorts and facets with that of a plain view. P20 is the time to open the view with
+// the search.
 import { readFileSync } from "node:fs";
 import { compile } from "../src/guest.ts";
 import { median, report } from "./rounds.mjs";
@@ -26,7 +26,7 @@ let total;
 reader.onPatch = (patch) => ({ total } = patch);
 const all = [];
 for (let round = 0; round < rounds + warmUps; round++) {
-  globalThis.gc?.(); // as in ingest.mjs
+  globalThis.gc?.(); // collects the garbage before each round, as ingest.mjs does
   const before = reader.calls.length;
   const start = performance.now();
   reader.view(2, full);

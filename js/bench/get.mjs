@@ -1,6 +1,6 @@
-// node get.js MODULE DATA DIST measures P28 in a page of a headless Chromium, $CHROMIUM. P28 is the
-// time from a page's call of get to the parsed object. Successive objects are in different blocks,
-// so each read decompresses a block.
+// node get.js MODULE DATA DIST measures P28 in a page of the headless Chromium at $CHROMIUM. P28 is
+// the time from a page's call of get to the parsed object. Successive objects are in different
+// blocks, so each read decompresses a block.
 import { browser, close, exact, open } from "./recorded.mjs";
 import { median, report } from "./rounds.mjs";
 

@@ -1,5 +1,5 @@
-// node ingest-chromium.js MODULE DATA OURS: measures steady ingest in pages of a
-// headless Chromium, $CHROMIUM. Each side has its own page and process.
+// node ingest-chromium.js MODULE DATA OURS: measures steady ingest in pages of the headless
+// Chromium at $CHROMIUM. Each side has its own page and process.
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -25,7 +25,7 @@ const server = createServer(({ url }, response) => {
   createReadStream(path).pipe(response);
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-// Chromium slows down background pages. Playwright disables this for both sides.
+// Chromium slows down background pages. Playwright disables this slowdown for both sides.
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
   args: [

@@ -21,7 +21,10 @@ async function ours() {
   return { close: () => wg.close(), table: { total, counted: facets["status.phase"].values.length } };
 }
 
-/** Lists a path of the Kubernetes API into client-node's cache, and computes the table from it. */
+/**
+ * Lists a path of the Kubernetes API into client-node's cache, and computes the table from that
+ * cache.
+ */
 async function listed(path) {
   const response = await fetch(url + path);
   const { informer } = await Peer.open(new Uint8Array(await response.arrayBuffer()));

@@ -78,7 +78,7 @@ if (side) {
   const start = (round) => Math.floor((parts.length * round) / rounds);
   serveSide({
     take(round) {
-      globalThis.gc?.(); // as in ingest.mjs
+      globalThis.gc?.(); // collects the garbage before each round, as ingest.mjs does
       const mine = parts.slice(start(round), start(round + 1));
       const before = performance.now();
       for (const part of mine) receive(part);

@@ -101,7 +101,7 @@ export class Ours {
     this.#step((guest) => guest.step(frames));
   }
 
-  /** Feeds bytes of a stream directly to the guest, without the copy into a frame. */
+  /** Feeds bytes of a stream directly to the guest, without copying them into a frame. */
   pass(stream, data) {
     if (this.#patched) {
       this.#grant();

@@ -28,7 +28,7 @@ export class Peer {
     return peer;
   }
 
-  /** Feeds some bytes of the watch. */
+  /** Feeds the next bytes of the watch to the cache. */
   receive(chunk) {
     const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split("\n");
     this.#rest = lines.pop();

@@ -1,6 +1,6 @@
-// node persist.js MODULE DATA DIST measures a page in a headless Chromium, $CHROMIUM. It compares a
-// start with a persisted state and a cold start. The compared time is that from the page's start to
-// an exact table of all pods.
+// node persist.js MODULE DATA DIST measures the start of a page in the headless Chromium at
+// $CHROMIUM. It compares the time until an exact table of all pods, with a persisted state and from
+// a cold start.
 import { browser, close, exact, open, rounds } from "./recorded.mjs";
 import { median, report } from "./rounds.mjs";
 

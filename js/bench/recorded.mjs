@@ -1,5 +1,5 @@
-// Starts a headless Chromium, $CHROMIUM, and a server of the package and of recorded pods, for
-// benchmarks that run as: node BENCHMARK.js MODULE DATA DIST [RECORDING].
+// Starts the headless Chromium at $CHROMIUM, and a server for the package and for recorded pods.
+// The benchmarks run as: node BENCHMARK.js MODULE DATA DIST [RECORDING].
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";

@@ -26,9 +26,9 @@ export function compare(name, ours, theirs, unit, ratio) {
 }
 
 /**
- * Feeds the parts with the indexes from `from` to before `to` to all sides. The sides take turns
- * with a few parts each, so that other load on the machine affects all sides equally. Returns the
- * milliseconds that each side has taken.
+ * Feeds the parts with the indexes `from` (inclusive) to `to` (exclusive) to all sides. The sides
+ * take turns with a few parts each, so that other load on the machine affects all sides equally.
+ * Returns the milliseconds that each side has taken.
  */
 export function inTurn(sides, from, to) {
   const few = 4;

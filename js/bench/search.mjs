@@ -1,5 +1,5 @@
-// node search.js MODULE DATA DIST RECORDING measures P18 in a page of a headless Chromium,
-// $CHROMIUM. P18 is the time from a keystroke in a search over all pods until the first rows of its
+// node search.js MODULE DATA DIST RECORDING measures P18 in a page of the headless Chromium at
+// $CHROMIUM. P18 is the time from a keystroke in a search over all pods until the first rows of the
 // result.
 import { browser, close, exact, open } from "./recorded.mjs";
 import { median, report } from "./rounds.mjs";

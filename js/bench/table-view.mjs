@@ -5,7 +5,9 @@ import { createRoot } from "react-dom/client";
 /** The number of visible rows. */
 export const visible = 50;
 
-/** A row: `{ key, version, cells }`. It is rendered again if its version has changed. */
+/**
+ * A row: `{ key, version, cells }`. React renders the row again only if its version has changed.
+ */
 const Row = memo(({ row }) => h("tr", null, row.cells.map((cell, i) => h("td", { key: i }, cell))), (a, b) => a.row.key === b.row.key && a.row.version === b.row.version);
 
 export const Table = ({ rows }) => h("table", null, h("tbody", null, rows.map((row) => h(Row, { key: row.key, row }))));

@@ -1,6 +1,6 @@
 // node table.js MODULE DATA DIST: measures the processor time of a page's main thread per 1,000
-// changes of 50,000 pods. A React table shows the 50 pods with the most restarts, in a headless
-// Chromium, $CHROMIUM. Each side has a page in its own process, and receives the same changes at
+// changes of 50,000 pods. A React table shows the 50 pods with the most restarts, in the headless
+// Chromium at $CHROMIUM. Each side has a page in its own process, and receives the same changes at
 // the same pace.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,8 @@ const rounds = updates / changes;
 const connector = "/watch";
 const subscription = 1;
 /**
- * The milliseconds between two reports of progress. Without them, the reader would subscribe again.
+ * The milliseconds between two reports of progress. Without these reports, the reader would
+ * subscribe again.
  */
 const progressMillis = 2000;
 /** The version of the last change that was sent to our side. */
@@ -51,8 +52,8 @@ async function start(side) {
 }
 
 /**
- * Sends the changes of a round to one side. Returns the milliseconds that its main thread has used
- * for them.
+ * Sends the changes of a round to one side. Returns the milliseconds that the main thread of this
+ * side has used for the changes.
  */
 async function take({ page, devtools, path, messages }, round) {
   const before = await mainThread(devtools);

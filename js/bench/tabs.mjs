@@ -1,6 +1,6 @@
-// node tabs.js MODULE DATA DIST measures a second tab, which shares the engine of the first, in a
-// headless Chromium, $CHROMIUM. It compares the time from the page's start to an exact table of all
-// pods with that of the first tab.
+// node tabs.js MODULE DATA DIST measures a second tab, which shares the engine of the first, in the
+// headless Chromium at $CHROMIUM. It compares both tabs by the time from the page's start to an
+// exact table of all pods.
 import { browser, close, exact, open, rounds } from "./recorded.mjs";
 import { median, report } from "./rounds.mjs";
 

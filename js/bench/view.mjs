@@ -16,7 +16,10 @@ const plain = { sort: "-Restarts" };
  */
 export const full = { search: "running", sort: "-Restarts, Node", facets: ["Status", "Ready", "Node", "namespace", "labels[app]"] };
 
-/** Opens a guest with the objects of a recording, and a view of them unless the query is null. */
+/**
+ * Opens a guest with the objects of a recording, and a view of these objects unless the query is
+ * null.
+ */
 export async function openView(module, data, query = plain) {
   const { objects, updatesPerBatch } = JSON.parse(readFileSync(join(data, "manifest.json")));
   const reader = await Ours.open(module, { metadataOnly: true });
@@ -32,7 +35,7 @@ export function costs(views) {
   const batches = Math.floor(Math.min(...sides.map(({ parts }) => parts.length)) / (rounds + warmUps));
   const result = [];
   for (let round = 0; round < rounds + warmUps; round++) {
-    globalThis.gc?.(); // as in ingest.mjs
+    globalThis.gc?.(); // collects the garbage before each round, as ingest.mjs does
     const millis = inTurn(sides, round * batches, (round + 1) * batches);
     if (round >= warmUps) result.push(millis.map((m, i) => (1000 * m) / (batches * views[i].updatesPerBatch)));
   }

@@ -119,7 +119,7 @@ async function inNode(name, text, before, rest) {
   return JSON.parse(stdout.trim().split("\n").at(-1));
 }
 
-/** Code that sets `wg` and `pods`, and records the views that an example opens in `opened`. */
+/** Code that sets `wg` and `pods`, and records in `opened` the views that an example opens. */
 const opened = `import { connect } from "watchglass";
   import { cluster } from "./cluster.js";
   globalThis.wg = await connect(cluster.url, cluster.options);

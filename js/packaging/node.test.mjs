@@ -41,7 +41,7 @@ const types = {
       await view.ready.catch((error: unknown) => error instanceof WatchglassError && error.code);
       return view.snapshot.rows.map((row: Row) => row.name);
     }`,
-  // The adapters without dependencies.
+  // A program that uses the adapters without dependencies.
   "adapters.ts": `import { createClient } from "watchglass";
     import { makeInformer } from "watchglass/informer";
     import { viewStore } from "watchglass/stores";

@@ -19,8 +19,8 @@ export const here = dirname(fileURLToPath(import.meta.url));
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /**
- * Prepares the tests of a file: packs the package and starts a connector. The projects of the tests
- * are in the folder with the given name.
+ * Prepares the tests of a file: packs the package and starts a connector. `name` is the folder in
+ * which the tests create their projects.
  */
 export function workspace(name) {
   const work = join(here, "build", name);
@@ -85,7 +85,8 @@ after(async () => (await launched)?.close());
 
 /**
  * Opens a page in two tabs, and checks that both show the pods. By default, the tabs must share one
- * connection: with SharedWorker, and without it, when they elect a page that runs the worker.
+ * connection, both with SharedWorker and without. Without SharedWorker, they elect a page that runs
+ * the worker.
  */
 export async function showsRows(space, at, { policy, connections = 1 } = {}) {
   launched ??= chromium.launch({ executablePath, args });
@@ -118,8 +119,8 @@ export async function showsRows(space, at, { policy, connections = 1 } = {}) {
 const types = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
 
 /**
- * Serves a folder while `use` runs, which receives the origin. `policy` is the content security
- * policy, or undefined for none.
+ * Serves a folder while `use` runs. `use` receives the origin of the server. `policy` is the
+ * content security policy, or undefined for none.
  */
 export async function served(folder, policy, use) {
   const server = createServer((request, response) => {

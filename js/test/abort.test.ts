@@ -12,8 +12,7 @@ import { clientAt, fakeEngine, say, speak, turn } from "./fake.js";
 const reason = new Error("the page was left");
 
 /**
- * Returns a function that returns the number of listeners of a signal that were added and not
- * removed.
+ * Returns a function that counts the listeners of a signal that were added but not removed.
  */
 function counted(signal: AbortSignal): () => number {
   let listeners = 0;

@@ -71,7 +71,7 @@ test("after a granted right and reconnect, requests succeed without waiting for 
   const pods = wg.collection("v1/pods");
   await until(pods, () => pods.status.state === "forbidden");
   wg.reconnect();
-  await assert.rejects(pods.list(), { code: 403 }); // the refusal after the reconnect
+  await assert.rejects(pods.list(), { code: 403 }); // waits for the refusal after the reconnect
   cluster.allow("v1/pods");
   wg.reconnect();
   const view = pods.view();

@@ -1,6 +1,6 @@
-// Runs pages in a real browser. They load the built package and read from a test connector. The
-// browser is the Chromium at $CHROMIUM, or with BROWSER=firefox the Firefox at $FIREFOX. Tests are
-// skipped without a browser or without dist/.
+// Runs pages in a real browser. The pages load the built package and read from a test connector.
+// The browser is the Chromium at $CHROMIUM, or with BROWSER=firefox the Firefox at $FIREFOX. Tests
+// are skipped without a browser or without dist/.
 
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -44,8 +44,8 @@ export const launch = (options: LaunchOptions = {}): Promise<Browser> => (inFire
 
 /**
  * Launches a stock Firefox, which Playwright drives with WebDriver BiDi. Playwright sends each new
- * context a command that Firefox ESR does not support. No test needs this command, so it is not
- * sent.
+ * context a command that Firefox ESR does not support. No test needs this command, so this function
+ * suppresses it.
  */
 async function launchFirefox(options: LaunchOptions): Promise<Browser> {
   const browser = await firefox.launch({ executablePath, channel: "moz-firefox", ...options });
@@ -67,7 +67,7 @@ const types: Record<string, string> = { ".js": "text/javascript", ".wasm": "appl
 const unanswered = "/unanswered";
 
 /**
- * A script that blocks the thread of a page or a worker until the test ends. It waits for a
+ * A script that blocks the thread of a page or a worker until the test ends. The script waits for a
  * response that never arrives. An endless loop would take CPU time from other tests.
  */
 export const block = `{

@@ -10,7 +10,7 @@ const unused = [
   "OptimizationHints", "PaintHolding", "PreconnectToSearch", "ThirdPartyStoragePartitioning",
 ];
 
-/** The switches for tests. They also prevent the browser's own network requests. */
+/** The switches for tests. The switches also prevent the browser's own network requests. */
 export const args = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
   "--disable-sync", `--disable-features=${unused.join(",")}`,

@@ -90,7 +90,7 @@ test("a collection reports the next attempt while one is scheduled", async () =>
 
 test("invalid options are refused before they reach the engine", async () => {
   const { pods, client, guest } = await withCollection();
-  const wrong = (value: unknown): any => value; // as a JavaScript program may pass
+  const wrong = (value: unknown): any => value; // the types exclude such values, but a JavaScript program may pass them
   const column = (more: object): any => ({ columns: [{ name: "Size", kind: "integer", path: ".spec.size", ...more }] });
   const before = guest().commands.length;
   for (const [attempt, message] of [
@@ -221,7 +221,7 @@ test("opened describes the open objects, with the IDs of inspect", async () => {
   const view = pods.view({ sort: "name" });
   const watch = pods.watch({ labelSelector: "app=web" })[Symbol.asyncIterator]();
   const handle = client.object("v1/configmaps", "default/web", { owner: "detail page" });
-  void client.inspect().catch(() => {}); // a request is not listed
+  void client.inspect().catch(() => {}); // opened does not list pending requests
   await turn();
   await speak(client, guest(), (w) => say.changes(w, guest().last("OpenWatch").id, 1, [{ key: "default/a", rv: 8, body: named("default/a") }]));
   const [collection, ...others] = client.opened();

@@ -19,15 +19,15 @@ test("the clock advances when the wall clock is set back, and jumps after sleep"
   assert.equal(clock.now(), 1_001_500);
 
   assert.equal(clock.sleeps, 0);
-  wall += 60_000; // slept for a minute, during which the monotonic clock stopped
+  wall += 60_000; // the machine slept for a minute, during which the monotonic clock stopped
   assert.equal(clock.now(), 1_061_500);
   assert.equal(clock.sleeps, 1);
 
-  wall += 60_000; // a timer that was throttled, without sleep
+  wall += 60_000; // the browser throttled a timer, but the machine did not sleep
   steady += 60_000;
   clock.fired(1_061_500);
   assert.equal(clock.sleeps, 1);
-  wall += 100_000; // slept, during which the monotonic clock did not stop
+  wall += 100_000; // the machine slept, but the monotonic clock did not stop
   steady += 100_000;
   clock.fired(1_121_500);
   assert.equal(clock.sleeps, 2);

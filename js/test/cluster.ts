@@ -14,8 +14,8 @@ export const skip = existsSync(module) ? false : "build/watchglass.wasm is missi
 let compiled: Promise<WebAssembly.Module> | undefined;
 
 /**
- * Returns the options to connect to a cluster with the module of this repository, which is compiled
- * once.
+ * Returns the options to connect to a cluster with the module of this repository. The module is
+ * compiled only once.
  */
 export async function optionsOf(cluster: TestCluster): Promise<ConnectOptions> {
   const { compile } = await import("../src/guest.js");

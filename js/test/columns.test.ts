@@ -1,5 +1,5 @@
 // Tests of columns that a reader chooses, with a real connector and with one that is too old to
-// support them.
+// support such columns.
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";

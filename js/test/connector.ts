@@ -30,16 +30,16 @@ const labelSets = { web: 1, api: 2 } as const;
 
 /**
  * A small connector that serves pods. Every subscription receives all pods. Subscriptions can
- * resume from a version. Tests can simulate faults with its properties.
+ * resume from a version. Tests set its properties to simulate faults.
  */
 export class TestConnector {
   readonly hellos: string[] = [];
   readonly subscribes: number[] = [];
   rv = 100;
   progressMillis = 10_000;
-  /** The cluster ID that it reports. */
+  /** The cluster ID that the connector reports. */
   clusterID = "test";
-  /** Whether the resource does not exist, so that subscriptions end with a 404. */
+  /** If true, the resource does not exist, and subscriptions end with a 404. */
   absent = false;
   /** Whether all messages are dropped in both directions, as by a proxy that stops forwarding. */
   silent = false;
@@ -50,8 +50,8 @@ export class TestConnector {
   /** The number of attempts to connect, including refused ones. */
   attempts = 0;
   /**
-   * If set, responses to subscriptions are delayed: each is added as a function that sends it. If
-   * undefined, they are sent immediately.
+   * If set, the connector delays each response to a subscription, and adds a function that sends
+   * the response. If undefined, it sends responses immediately.
    */
   held: (() => void)[] | undefined;
   readonly #pods = new Map<string, Stored>();
@@ -61,8 +61,8 @@ export class TestConnector {
    */
   readonly #subscribers = new Map<WebSocket, Map<number, boolean>>();
   /**
-   * For each connection, the function that reports whether it receives a key. A connection without
-   * an entry receives all keys.
+   * For each connection, the function that reports whether the connection receives a key. A
+   * connection without an entry receives all keys.
    */
   readonly #has = new WeakMap<WebSocket, (key: string) => boolean>();
   readonly #http: Server;
@@ -148,7 +148,7 @@ export class TestConnector {
     }
   }
 
-  /** Breaks every connection. */
+  /** Breaks every connection, without a close frame. */
   cut(): void {
     for (const socket of this.#subscribers.keys()) socket.terminate();
   }

@@ -15,7 +15,7 @@ export const noDemo: string | false = noModule || (existsSync(binary) ? false : 
 export const noEdge: string | false = noModule || (existsSync(built("edge")) ? false : "build/edge is missing");
 
 /**
- * Starts a connector of a simulated cluster. Returns the URL of its WebSocket and that of its
+ * Starts a connector of a simulated cluster. Returns the URLs of the connector's WebSocket and
  * Kubernetes API.
  */
 export async function startDemo(t: TestContext, { pods = 10, rate = 0 } = {}): Promise<{ watch: string; kubernetes: string }> {

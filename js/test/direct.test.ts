@@ -107,7 +107,7 @@ test("a broken connection is reopened, and the watch continues", { skip }, async
   assert.match(pods.status.error!.message, /watch of v1\/pods: cannot read from http/);
   wg.reconnect();
   const second = await kubernetes.watch(1);
-  // The last three requests include those for the newest version and for the identity of
+  // Besides this watch, the last three requests ask for the newest version and for the identity of
   // the cluster.
   assert.match(kubernetes.requests.slice(-3).map(({ url }) => url).join(" "), /watch=1&resourceVersion=7&/);
   kubernetes.send(second, "DELETED", pod("web-1", 12));
@@ -119,8 +119,8 @@ test("a broken connection is reopened, and the watch continues", { skip }, async
 });
 
 /**
- * Wraps fetch so that it resolves only when the first bytes of the body have arrived, or its end.
- * Firefox's fetch does the same.
+ * Wraps fetch so that it resolves only when the first bytes of the body have arrived, or the body
+ * has ended. Firefox's fetch does the same.
  */
 function fetchOfFirefox(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
@@ -186,7 +186,8 @@ test("the final state equals the server's list", { skip: noBinary }, async (t) =
     await collection.synced;
     const start = BigInt(collection.progress.resourceVersion);
     await until(collection, () => BigInt(collection.progress.resourceVersion) > start + 200n);
-    // List from the server at the version of the local list. The server may be newer by then.
+    // Reads the list from the server at the version of the local list. The server may be newer by
+    // then.
     const ours = await collection.list();
     const query = `resourceVersion=${ours.resourceVersion}&resourceVersionMatch=Exact`;
     const theirs = byKey(((await (await fetch(`${url}${path}?${query}`)).json()) as { items: KubeObject[] }).items);

@@ -1,4 +1,4 @@
-// Tests that an object does not disclose data to readers whose grant excludes it.
+// Tests that an object does not disclose data to readers whose grant excludes that data.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -66,8 +66,8 @@ test("only a reader with the right to a resource is informed that it exceeds the
   const refused = { code: 413, engine: false };
   assert.deepEqual(answers(grant(["v1/secrets"], ["*"]), "v1/secrets", ""), refused);
   assert.deepEqual(answers(grant(["*"], ["team-a"]), "v1/secrets", "team-a"), refused);
-  // The object forwards the following subscriptions to the engine. The engine refuses those outside
-  // the grant with a 403.
+  // The object forwards the following subscriptions to the engine. The engine refuses subscriptions
+  // outside the grant with a 403.
   assert.deepEqual(answers(grant(["v1/pods"], ["*"]), "v1/secrets", ""), served);
   assert.deepEqual(answers(grant(["*"], ["team-a"]), "v1/secrets", ""), served);
   assert.deepEqual(answers(grant(["*"], ["team-a"]), "v1/secrets", "team-b"), served);
@@ -87,7 +87,8 @@ test("an object answers requests for all of its data only to an unrestricted gra
   assert.equal((await edge.get("one/status")).code, 200);
 });
 
-// This test checks the same in a complete object in workerd, with connected readers.
+// This test checks the rule about exceeded memory in a complete object in workerd, with connected
+// readers.
 test("a reader of another resource is not informed that this one is too large", { skip }, async (t) => {
   const object = "tightest";
   const connector = await TestConnector.start();

@@ -27,7 +27,7 @@ describe("the edge", { concurrency: 3 }, () => {
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].resourceVersion === "132");
     assert.deepEqual(s.connector.subscribes, [0, 131]);
     // The first reader still dials the address of the previous workerd, so the test connects a new
-    // one, which receives all objects.
+    // reader, which receives all objects.
     const late = (await s.edge.read()).collection("v1/pods");
     await late.synced;
     assert.equal(late.progress.objects, 30);
@@ -281,7 +281,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
   });
 
-  // Stored bodies are read only when a reader requests one of their objects, not when the edge
+  // The edge object reads stored bodies only when a reader requests one of them, not when the edge
   // object wakes up.
   test("corrupt bodies are detected on access, deleted, and loaded again", options, async (t) => {
     const s = await setup(t);

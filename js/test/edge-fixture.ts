@@ -74,7 +74,7 @@ export class Edge {
   /** Returns the number of bytes that the objects use on disk. */
   stored(): number {
     const files = readdirSync(this.#objects, { recursive: true, encoding: "utf8" }).filter((name) => /[0-9a-f]{64}\.sqlite/.test(name));
-    return files.reduce((sum, name) => sum + (statSync(join(this.#objects, name), { throwIfNoEntry: false })?.size ?? 0), 0); // a file may be gone
+    return files.reduce((sum, name) => sum + (statSync(join(this.#objects, name), { throwIfNoEntry: false })?.size ?? 0), 0); // the object may have deleted the file meanwhile
   }
 
   get pid(): number {
@@ -87,9 +87,9 @@ export class Edge {
   }
 
   /**
-   * Evicts an object as soon as it has stored its state. Its sockets stay open, as when the
-   * platform evicts an idle object. Without this call, workerd evicts an idle object after ten
-   * seconds. The worker uses the same call as miniflare.
+   * Evicts an object as soon as it has stored its state. The sockets of the object stay open, as
+   * when the platform evicts an idle object. Without this call, workerd evicts an idle object after
+   * ten seconds. The worker evicts the object with the same call as miniflare.
    */
   async evict(object = "one"): Promise<void> {
     await this.until(`${object}/status`, ({ settled }) => settled);
@@ -126,7 +126,7 @@ export class Edge {
     return connector.feed(this.url(`${object}/feed?${query}`, "ws"), { "x-watchglass-grant": JSON.stringify(grant) }, has);
   }
 
-  /** Connects a reader. Its sockets are added to `sockets`. */
+  /** Connects a reader. The sockets of the reader are added to `sockets`. */
   async read({ object = "one", query = "", grant = everything as object, sockets = [] as Socket[] } = {}): Promise<Watchglass> {
     class Granted extends Socket {
       constructor(url: string, protocols: string[]) {

@@ -1,5 +1,5 @@
-// Tests of hostile and broken readers and feeds, in workerd. They must be disconnected without any
-// effect on others.
+// Tests of hostile and broken readers and feeds, in workerd. The object must disconnect these
+// clients without any effect on others.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -45,7 +45,7 @@ function message(...frames: ((w: Writer) => void)[]): Uint8Array {
 }
 
 describe("hostile clients of the edge", { concurrency: 3 }, () => {
-  // A reader with a valid token must send a Hello, too.
+  // A valid token alone is not enough: every reader must send a Hello.
   test("readers without a Hello are disconnected", options, async (t) => {
     const s = await setup(t);
     const silent = await Promise.all(Array.from({ length: 100 }, () => rawReader(s.edge, everything)));

@@ -144,7 +144,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     const { body } = await s.edge.get(`${object}/status`);
     assert.ok(body.counters.readersStalled > 0, "Pongs would have arrived too late");
     assert.ok(body.memory.unacknowledged > 20 << 20, "much data is unacknowledged");
-    // The other readers have ten seconds to respond, and receive no error before that.
+    // The other readers have ten seconds to respond, and are not disconnected before then.
     await s.edge.until(`${object}/status`, ({ memory: { module, unacknowledged, limit } }) => module + unacknowledged <= limit);
     const gone = (await s.edge.get(`${object}/status`)).body.counters.readersStalled;
     assert.ok(gone < lazy.length, "only the necessary readers were disconnected");
@@ -177,7 +177,7 @@ describe("a backlog", () => {
     const pinged = [...backlog.pings(1)];
     assert.deepEqual(pinged.map(([r]) => readers.indexOf(r)), [1, 2]);
     assert.deepEqual([...backlog.pings(2)], [], "a response is pending");
-    backlog.sent(readers[1]!, 50); // sent after the Ping, so its Pong does not acknowledge them
+    backlog.sent(readers[1]!, 50); // sent after the Ping, so the Pong does not acknowledge these bytes
     backlog.pong(readers[1]!, pinged[0]![1] + 1);
     assert.equal(backlog.bytes, 1150, "a guessed mark is not accepted");
     backlog.pong(readers[1]!, pinged[0]![1]);

@@ -1,5 +1,5 @@
-// Tests of the memory of an object, in workerd. An isolate has 128 MB, which the platform
-// enforces and workerd does not.
+// Tests of the memory of an object, in workerd. An isolate has a limit of 128 MB, which the
+// platform enforces and workerd does not.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -46,8 +46,8 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     assert.ok(grown.memory.module + grown.memory.buffers < 32 * MiB);
     const states = new Set<string>();
     pods.subscribe(() => states.add(pods.status.state));
-    // Waits for the reader regularly. If it fell behind the window, it would load the complete
-    // state again.
+    // Waits for the reader after every 300 changes. If the reader fell behind the window, it would
+    // load the complete state again.
     const paced = async (i: number): Promise<void> => {
       if (i % 300 === 0) await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
     };

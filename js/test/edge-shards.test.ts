@@ -1,5 +1,5 @@
-// Tests objects that each serve some of the namespaces, in workerd. host/internal/edge
-// tests the routing of requests to them, and runs them with a real connector.
+// Tests objects that each serve some of the namespaces, in workerd. host/internal/edge tests the
+// routing of requests to these objects, and runs the objects with a real connector.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

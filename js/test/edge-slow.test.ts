@@ -13,8 +13,8 @@ const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is
 const options = { skip };
 
 /**
- * Changes pods. It waits for the working reader after every ten changes, so that this reader keeps
- * up on a slow machine.
+ * Makes `count` changes of pods. It waits for the working reader after every ten changes, so that
+ * this reader keeps up on a slow machine.
  */
 async function put(s: Setup, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
@@ -82,7 +82,7 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     subscribe(w, { id: 1, credit: 8_000 });
     slow.send(w.take());
     s.connector.padding = "x".repeat(2_000);
-    await put(s, 10); // more than the credit
+    await put(s, 10); // sends more than the credit of the reader
     const { body: before } = await s.edge.get(`${object}/status`);
     await s.edge.evict(object);
     assert.match(await closed, /^1013 429 TooManyRequests: this reader accepted no data for 20 s/);

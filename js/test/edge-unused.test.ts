@@ -1,5 +1,5 @@
-// Tests of unused objects in workerd, such as those of shards that no longer exist. They must
-// delete their storage, which would otherwise remain forever.
+// Tests of unused objects in workerd, such as those of shards that no longer exist. Such objects
+// must delete their storage, which would otherwise remain forever.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -65,11 +65,11 @@ describe("an unused object", { concurrency: 4 }, () => {
     const s = await setup(t, object);
     await isStored(s);
     s.wg.close();
-    await setTimeout(unusedMillis + 2_000); // it has a feed
+    await setTimeout(unusedMillis + 2_000); // the object is in use, because it has a feed
     const wg = await s.edge.read({ object });
     await wg.collection("v1/pods").synced;
     s.feed.socket.terminate();
-    await setTimeout(unusedMillis + 2_000); // it has a reader
+    await setTimeout(unusedMillis + 2_000); // the object is in use, because it has a reader
     wg.close();
     for (let i = 0; i < 3; i++) {
       await setTimeout(unusedMillis / 2);

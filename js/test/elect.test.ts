@@ -153,7 +153,7 @@ test("a frozen page is not elected", { skip }, async (t) => {
 /** Blocks the thread of a page or a worker. The call returns before the thread blocks. */
 const hang = (target: Page | Worker) => (target as Page).evaluate((block) => void setTimeout(block), block);
 
-// A page that the browser has frozen does not respond either, but keeps its lock.
+// Like a blocked page, a page that the browser has frozen does not respond, but keeps its lock.
 test("a worker that does not respond is replaced", { skip: skipUnlessChromium, concurrency: 2 }, async (t) => {
   const replaced = (page: "page" | undefined) => async (t: TestContext) => {
     const { connector, open } = await setupElected(t);

@@ -16,7 +16,7 @@ export interface ReceivedCommand {
 
 const commandNames = new Map(Object.entries(commandTypes).map(([name, type]) => [type, name as Command["type"]]));
 
-/** A guest that records its input and outputs the frames that the test sets. */
+/** A guest that records the received commands, and returns the output frames that the test sets. */
 export class FakeGuest implements Guest {
   readonly memoryBytes = 0;
   readonly commands: ReceivedCommand[] = [];
@@ -290,8 +290,8 @@ export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [],
 }
 
 /**
- * Writes a text with its length plus `taken`. Values below `taken` have another meaning in the
- * encoding.
+ * Writes the length of a text, increased by `taken`, and then the text. Lengths below `taken` have
+ * another meaning in the encoding.
  */
 function longText(w: Writer, text: string, taken: number): void {
   const bytes = new TextEncoder().encode(text);
@@ -351,8 +351,8 @@ export function clientAt(engine: Engine, token = "t0ken"): Promise<Client> {
 }
 
 /**
- * Writes output of the guest and makes the engine read it. It sends a Reconnect command, because
- * the engine reads the guest's output after each command.
+ * Writes output of the guest and makes the engine read it. For this, the function sends a Reconnect
+ * command, because the engine reads the guest's output after each command.
  */
 export async function speak(client: Client, guest: FakeGuest, write: (w: Writer) => void): Promise<void> {
   write(guest.out);

@@ -10,7 +10,7 @@ const src = packaged("src");
 
 /** The relative imports of each module, including types and dynamic imports. */
 const imports = new Map<string, string[]>();
-/** The modules that each module imports statically, without imports of types. */
+/** The modules that each module imports statically, excluding type imports. */
 const loads = new Map<string, string[]>();
 for (const path of readdirSync(src, { recursive: true, encoding: "utf8" })) {
   if (!path.endsWith(".ts")) continue;

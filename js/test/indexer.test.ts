@@ -132,7 +132,7 @@ test("rows stay over lost connections and relists, which change only what differ
   cluster.apply(on("node-2", "d"));
   cluster.expire();
   cluster.restore();
-  pods.subscribe(() => pods.status.nextAttempt && wg.reconnect()); // without waiting for the backoff
+  pods.subscribe(() => pods.status.nextAttempt && wg.reconnect()); // reconnects without waiting for the backoff
   wg.reconnect();
   await until(indexer, () => names(indexer.byIndex("node", "node-2")) === "d");
   assert.equal(indexer.byIndex("node", "node-1"), one);
@@ -320,7 +320,7 @@ test("events are granted as they are processed", async () => {
   assert.equal(guest().count("CloseWatch"), 1);
 });
 
-/** Returns a generator of pseudorandom integers from 0 to a bound, which it excludes. */
+/** Returns a generator of pseudorandom integers from 0 up to, but not including, a bound. */
 function randomly(seed: number): (below: number) => number {
   return (below) => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
@@ -347,7 +347,7 @@ for (let seed = 1; seed <= 8; seed++) {
       cluster.apply(object);
     };
     for (let i = 0; i < 20; i++) change();
-    pods.subscribe(() => pods.status.nextAttempt && wg.reconnect()); // without waiting for the backoff
+    pods.subscribe(() => pods.status.nextAttempt && wg.reconnect()); // reconnects without waiting for the backoff
     using indexer = createIndexer(pods, { ...byName, initials: ({ name, labels }: Row) => [name.slice(-1), labels["app"]?.[0] ?? []].flat() });
     const { node, app, owner, restarts, name, initials } = expected;
     const filters = { node, app, owner, restarts, name, initials };

@@ -1,4 +1,4 @@
-// Tests of the informer with the real module and a cluster in memory. The cases are from the tests
+// Tests of the informer with the real module and a cluster in memory. The cases come from the tests
 // and the documentation of client-node's informer.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
@@ -42,7 +42,7 @@ test("an informer with autoStart", options, async (t) => {
   const { wg } = await setup(t);
   const informer = new ListWatch<KubeObject>("/api/v1/pods", wg);
   t.after(() => informer.stop());
-  await informer.start(); // already started, so this only waits
+  await informer.start(); // the informer is already started, so this call only waits
   assert.equal(names(informer.list()), "a,b");
 });
 
@@ -222,7 +222,7 @@ test("a lost connection is reported, and the informer resumes", options, async (
   cluster.cut();
   assert.match(await events.take(), /^error 503/);
   cluster.apply(pod("c"));
-  const running = informer.start(); // as error handlers do with client-node
+  const running = informer.start(); // restarts the informer, as error handlers do with client-node
   cluster.restore();
   wg.reconnect();
   assert.deepEqual((await events.takeAll(2)).sort(), ["add c", "connect"]);

@@ -88,7 +88,7 @@ test("the inspector deletes all stored states, by keyboard", { skip }, async (t)
   await inspect(page);
   await row(page, "102");
   await page.getByRole("tab", { name: /^Persistence/ }).focus();
-  await page.keyboard.press("Tab"); // the panel
+  await page.keyboard.press("Tab"); // moves the focus to the panel
   await page.keyboard.press("Tab");
   const button = panel(page).getByRole("button", { name: "Delete all" });
   assert.ok(await button.evaluate((each) => (each.getRootNode() as ShadowRoot).activeElement === each));

@@ -112,13 +112,14 @@ test("the inspector is usable by keyboard, and follows the color scheme", { skip
     assert.equal((await page.getByRole("tab", { selected: true }).textContent())!.replace(/ \d+$/, ""), visited.at(-1));
   }
   assert.deepEqual(visited, ["Views", "Events", "Collections", "Events", "Collections"]);
-  await page.keyboard.press("Tab"); // from the tabs into the panel
+  await page.keyboard.press("Tab"); // moves the focus from the tabs into the panel
   assert.equal(await page.evaluate(() => document.activeElement!.shadowRoot!.activeElement!.getAttribute("role")), "tabpanel");
   const colors = () => page.evaluate(() => (({ color, backgroundColor }) => `${color} on ${backgroundColor}`)(getComputedStyle(document.querySelector("watchglass-inspector")!)));
   assert.equal(await colors(), "rgb(27, 32, 39) on rgb(255, 255, 255)");
   await page.evaluate(() => ((document.documentElement as HTMLElement).style.colorScheme = "dark"));
   assert.equal(await colors(), "rgb(227, 232, 239) on rgb(21, 26, 33)");
-  // A listener of the page can prevent the default action, which removes the element.
+  // The default action of the event removes the element. A listener of the page can prevent this
+  // action.
   await page.evaluate(() => document.querySelector("watchglass-inspector")!.addEventListener("close", (event) => event.preventDefault(), { once: true }));
   await page.keyboard.press("Escape");
   assert.equal(await page.locator("watchglass-inspector").count(), 1);

@@ -52,8 +52,8 @@ test("without the right to read the other resource, rows lack its columns and th
 });
 
 /**
- * Returns an object in the namespace shop. Its UID is its name, and `owner` is the UID of its owner
- * or empty.
+ * Returns an object in the namespace shop. The UID of the object is its name. `owner` is the UID of
+ * its owner, or empty.
  */
 const below = (kind: string, name: string, owner: string, phase = ""): ObjectInput => ({
   apiVersion: kind === "Pod" ? "v1" : "apps/v1", kind,

@@ -17,7 +17,9 @@ const bookmark = (rv: number): object => ({
   metadata: { resourceVersion: String(rv), annotations: { "k8s.io/initial-events-end": "true" } },
 });
 
-/** A Kubernetes API with one pod. Its watches stay open, and tests send their events. */
+/**
+ * A Kubernetes API with one pod. Its watches stay open, and tests send the events of these watches.
+ */
 export class Kubernetes {
   /** The newest version that the server has sent, which lists report. */
   #newest = 7;
@@ -25,7 +27,8 @@ export class Kubernetes {
   readonly #watches: ServerResponse[] = [];
   readonly #watched = new EventEmitter();
   /**
-   * Called for each request before {@link answer}. Returns true if it has responded.
+   * Called for each request before {@link answer}. If it returns true, it has responded, and {@link
+   * answer} is not called.
    */
   instead: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   #server = createServer((request, response) => {

@@ -17,8 +17,8 @@ const total = 10_000;
 const warmUp = 2_000;
 const together = 100;
 /**
- * The number of bytes by which memory may grow in a round. It is 70 bytes for each of the round's
- * 30,000 views, watches and objects.
+ * The number of bytes by which memory may grow in a round. The tolerance is 70 bytes for each of
+ * the round's 30,000 views, watches and objects.
  */
 const tolerance = 2 << 20;
 

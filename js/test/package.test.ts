@@ -42,7 +42,8 @@ test("the entry inline is one file with everything, and has the size that the RE
 
 test("the main entry is one file, and has the size that the README states", () => {
   const text = readFileSync(packaged("dist/index.js"), "utf8");
-  // These dynamic imports are allowed, because only some pages load them.
+  // Static imports are forbidden. Two dynamic imports are allowed, because only some pages load
+  // them.
   assert.doesNotMatch(text, /^(?:import|export|\}) .*from /m);
   assert.deepEqual([...new Set(text.match(/[^\w.]import\([^)]*\)/g))].sort(), [' import("./optional.js")', ' import("./start.js")']);
   checkSize("", text);

@@ -49,13 +49,13 @@ async function memoryOfWorker(devtools: CDPSession, address: string): Promise<Me
   };
 }
 
-/** The minimum duration of the churn in seconds. By default, it is one measured round. */
+/** The minimum duration of the churn in seconds. The default, 0, results in one measured round. */
 const churnSeconds = Number(process.env.CHURN_SECONDS ?? 0);
 const objects = 500;
 const changesPerRound = 10_000;
 /**
- * The number of bytes by which memory may grow in all rounds together. It is about a tenth of the
- * size of the bodies that one round sends.
+ * The number of bytes by which memory may grow in all rounds together. The tolerance is about a
+ * tenth of the size of the bodies that one round sends.
  */
 const tolerance = 2 << 20;
 
@@ -78,7 +78,7 @@ test("churn adds no memory to the page and the worker", { skip: skipUnlessChromi
     }
     return { page: await measures.page(), worker: await measures.worker() };
   };
-  await round(); // fills the window of the history
+  await round(); // fills the history window
   const before = await round();
   let after = before;
   const end = Date.now() + churnSeconds * 1000;
@@ -88,8 +88,8 @@ test("churn adds no memory to the page and the worker", { skip: skipUnlessChromi
   for (const part of ["page", "worker"] as const) assert.ok(after[part] - before[part] < tolerance, `the memory of the ${part} grew from ${before[part]} to ${after[part]} bytes`);
 });
 
-// Processing a message blocks a page, so the size of the worker's messages determines how long. The
-// test checks the sizes. It only reports the durations, which depend on the machine.
+// A page is blocked while it processes a message of the worker. The duration depends on the size of
+// the message and on the machine, so the test checks the sizes and only reports the durations.
 test("a page that opens 50,000 objects receives only the messages for its window", { skip, timeout: 120_000 }, async (t) => {
   const { connector, open, context } = await setup(t);
   for (let i = 0; i < 50_000; i++) connector.put(`default/pod-${i}`, "web", "Running");
@@ -149,7 +149,7 @@ async function crash(page: Page): Promise<void> {
   await crashed;
 }
 
-// The worker usually runs in the first tab's process, and then ends with it.
+// The worker usually runs in the first tab's process, and then ends with that process.
 for (const [crashes, stays] of [[0, 1], [1, 0]] as const) {
   for (const sharedWorkers of [true, false]) {
     const which = `tab ${crashes + 1} of 2, which crashes during the first sync, does not disturb the other one`;
@@ -183,7 +183,7 @@ test("a module that is evaluated again joins the engine, and leaves none behind"
   const { connector, open } = await setup(t);
   const page = await open();
   // Evaluates a new version of the program's module, as a development server does. With `dispose`,
-  // the dispose handler of the old version runs first, which closes its client.
+  // the dispose handler of the old version runs first and closes the old client.
   const evaluate = (version: number, dispose: boolean) =>
     page.evaluate(
       async ({ version, dispose }) => {

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * The directory of the package, independent of the working directory. The built tests are in its
- * subdirectory build/test/.
+ * The directory of the package, independent of the working directory. The built tests are in the
+ * subdirectory build/test/ of the package.
  */
 const home = fileURLToPath(new URL("../..", import.meta.url));
 

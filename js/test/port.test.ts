@@ -132,8 +132,8 @@ type Phase = "starting" | "attaching" | "attached" | "left";
 type Input = "started" | "not started" | "script failed" | "attached" | "failed" | "silent" | "left";
 
 /**
- * A page whose workers the test controls. Its phase is derived from the messages that the workers
- * receive.
+ * A page whose workers the test controls. The phase of the page is derived from the messages that
+ * the workers receive.
  */
 class Page {
   #starts: { resolve(worker: FakeWorker): void; reject(error: Error): void }[] = [];

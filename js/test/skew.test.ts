@@ -37,9 +37,9 @@ const current = ({ version }: Version): boolean => subprotocol === `watchglass.v
 const remedy = (v: Version): string[] => [`watchglass.v${v.version}`, subprotocol, "reload the page", "upgrade the older one"];
 
 /**
- * Starts a connector of a version. Returns its URL, and the type of the frame that the client sends
- * after the connector's welcome. A version that refuses others with an HTTP response still accepts
- * a client that offers this version.
+ * Starts a connector that speaks one version of the protocol. Returns its URL, and the type of the
+ * frame that the client sends after the connector's welcome. A connector that refuses other
+ * versions with an HTTP response still accepts a client that offers its version.
  */
 async function start(t: TestContext, v: Version): Promise<{ url: string; welcomed: Promise<number> }> {
   const own = `watchglass.v${v.version}`;

@@ -1,4 +1,4 @@
-// Tests of loops over a watch that do not keep up, in Node with the real module.
+// Tests of loops that do not keep up with their watch, in Node with the real module.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -53,7 +53,7 @@ async function lateLoop(t: TestContext, changes: number, { maxHistory = 0, ...op
 
 /**
  * Reads up to `most` events into `versions`, and then returns "enough". Returns "done" if the loop
- * ends before, or the error with which it ends.
+ * ends earlier without an error, and otherwise the error.
  */
 async function take(loop: AsyncIterable<unknown>, versions: number[], most = Infinity): Promise<unknown> {
   try {

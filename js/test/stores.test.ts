@@ -112,12 +112,12 @@ test("subscribing and unsubscribing immediately does not connect", async () => {
   await new Promise(setImmediate);
 });
 
-/** Returns the example for a language in the README. */
+/** Returns the first code block in a language from the README. */
 const example = (language: string): string => new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "s").exec(readFileSync(packaged("README.md"), "utf8"))![1]!;
 
 /**
- * Bundles and runs a program that uses the package. Its createClient returns the client of the
- * test.
+ * Bundles and runs a program that uses the package. The program's createClient returns the client
+ * of the test.
  */
 async function run(t: TestContext, program: string, conditions: string[]): Promise<any> {
   const folder = mkdtempSync(join(packaged("build"), "example-"));

@@ -199,7 +199,7 @@ test("a custom resource is discovered by its objects", options, async (t) => {
   const gadgets = wg.collection("example.com/v1/gadgets", { columns: [{ name: "Size", kind: "integer", path: ".spec.size" }] });
   const view = gadgets.view();
   await view.ready;
-  assert.equal(view.snapshot.rows[0]!.columns[0], 3); // the columns after it are hidden and contain times
+  assert.equal(view.snapshot.rows[0]!.columns[0], 3); // the following columns are hidden and contain times
   for (const resource of ["networkpolicies", "mice"]) await wg.collection(`example.com/v1/${resource}`).synced;
   await assert.rejects(wg.collection("other.com/v1/things").list(), { code: 404 });
 });

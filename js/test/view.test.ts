@@ -1,4 +1,4 @@
-// Tests of views, such as those whose query is rejected.
+// Tests of views, for example after a rejected query.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Tests in workerd of the built entry of the package for workerd.
+// Tests of the package's entry for workerd, as built, in workerd itself.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -9,7 +9,7 @@ import type { Readable } from "node:stream";
 const binary = createRequire(import.meta.url)("workerd").default as string;
 
 export interface Workerd {
-  /** The host and port of its only socket. */
+  /** The host and port of the only socket that workerd opens. */
   readonly address: string;
   readonly pid: number;
   /** Kills the process, and waits until it has ended. */

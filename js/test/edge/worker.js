@@ -48,7 +48,7 @@ export const Patient = kind({ stallMillis: 20_000 });
 export const Crowded = kind({ maxReaders: 3 });
 export const Calm = kind({ messagesPerSecond: 5 });
 export const Burdened = kind({ isolateBytes: 48 << 20 });
-// An Outgrown object neither stores its state nor releases memory before the test has made all its
+// An Outgrown object stores its state and releases memory only after the test has made all its
 // changes.
 export const Outgrown = kind({ isolateBytes: 32 << 20, quietMillis: 4_000, keepMillis: 600_000 });
 export const Tight = kind({ isolateBytes: 8 << 20 });
