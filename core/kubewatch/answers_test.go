@@ -73,8 +73,7 @@ func TestAListHasMembersOfAllKinds(t *testing.T) {
 	r.converged()
 }
 
-// A server that ignores the requested version may return an older state, which is
-// rejected.
+// The client rejects an older state from a server that ignores the requested version.
 func TestOlderStateIsRejected(t *testing.T) {
 	r := following(t, 3)
 	want := r.list()
@@ -87,9 +86,9 @@ func TestOlderStateIsRejected(t *testing.T) {
 	r.recovers(60_000)
 }
 
-// Progress requires that the server reports its newest version and that all changes up to
-// it have arrived. The normal end of a watch does not suffice, nor does the newest
-// version without the changes.
+// The collection makes progress only if the server reports its newest version and all
+// changes up to that version have arrived. Neither the normal end of a watch nor the
+// newest version alone suffices.
 func TestProgressRequiresTheWatchAndTheNewestVersion(t *testing.T) {
 	for name, c := range map[string]struct {
 		word string
@@ -113,8 +112,8 @@ func TestProgressRequiresTheWatchAndTheNewestVersion(t *testing.T) {
 	}
 }
 
-// A watch may repeat events. Their versions are not newer than the position, so they are
-// not applied again.
+// A watch may repeat events. The client skips a repeated event, because its version is
+// not newer than the client's position.
 func TestR7_RepeatedEventsOfAWatchAreSkipped(t *testing.T) {
 	r := following(t, 3)
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
@@ -134,8 +133,8 @@ func TestR7_RepeatedEventsOfAWatchAreSkipped(t *testing.T) {
 	require.Zero(t, r.server.count("resourceVersion=50"))
 }
 
-// The engine relists if the server cannot decode stored bytes (rule R9). If the
-// error persists, it does not relist after every watch.
+// The engine relists if the server cannot decode stored bytes (rule R9). If the error
+// persists, the engine does not relist after every watch.
 func TestR9_UnreadableBytesLeadToAList(t *testing.T) {
 	r := following(t, 3)
 	r.pass(5_000)
@@ -173,7 +172,7 @@ func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
 }
 
 // Changes do not make the collection live while the server's watch cache lags behind its
-// storage. This includes the first change after a disconnect.
+// storage. The same holds for the first change after a disconnect.
 func TestLateChangesAreNotProgress(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)

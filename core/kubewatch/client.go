@@ -13,35 +13,36 @@ type Config struct {
 	FieldSelector string
 
 	// Schema contains the kind of the objects, and the fields and columns that the
-	// handler needs. A roaming client ignores it and determines the schema from package
-	// catalog or from the server.
+	// handler needs. A roaming client ignores this field and takes the schema from
+	// package catalog or from the server's discovery.
 	Schema *api.Schema
-	// Columns replace the columns of the schema that a roaming client determines.
+	// Columns, if set, replace the columns in the schema of a roaming client.
 	Columns []api.Column
 	// Validate enables full validation of the JSON of objects, and splits a watch at the
-	// ends of JSON values instead of at line feeds. Without it, the scanner skips the
-	// parts that the schema does not select by matching brackets.
+	// ends of JSON values instead of at line feeds. If Validate is false, the scanner
+	// only matches brackets in the parts that the schema does not select.
 	Validate bool
 
 	// Server names the server in errors.
 	Server string
-	// Remedy is appended to the error for a server whose newest version is older than a
-	// known version. It advises the user what to do.
+	// Remedy is advice for the user. It is appended to the error for a server whose
+	// newest version is older than a known version.
 	Remedy string
 
-	// Roaming means that the address may lead to another cluster, or to a server
-	// that lags, from one request to the next. The client then requests the
-	// identity of the cluster itself, and confirms it before it uses a response.
+	// Roaming means that the address may lead to another cluster, or to a server that
+	// lags, from one request to the next. A roaming client requests the identity of the
+	// cluster, and requests it again before it uses data that may be from another
+	// cluster.
 	Roaming bool
-	// ClusterID identifies the cluster of a roaming client that cannot read the cluster's
-	// identity.
+	// ClusterID identifies the cluster if a roaming client cannot read the identity from
+	// the server.
 	ClusterID string
 	// RestartsList means that the handler accepts another BeginList before the end of a
-	// list. Without it, a client that cannot continue a list ends.
+	// list. Without RestartsList, the client ends the run if it cannot continue a list.
 	RestartsList bool
-	// ListsAtOnce means that the caller lists without delay after a 410. To avoid a loop
-	// of lists, the client then reports a 410 within a second of a list as an error that
-	// is retried with back-off.
+	// ListsAtOnce means that the caller starts a list immediately after a 410. To avoid a
+	// loop of lists, the client then replaces a 410 within a second after a list by a
+	// 503, which the caller retries with back-off.
 	ListsAtOnce bool
 
 	// PageSize is the number of objects per page of a list.
@@ -61,20 +62,20 @@ type Config struct {
 	// Memory is the result of [Client.Memory] of an earlier client of the collection, or
 	// zero.
 	Memory Memory
-	// Handler receives the collection.
+	// Handler receives the objects, the progress and the end of each run.
 	Handler Handler
 	// Fetch starts a request and returns a nonzero ID for its response. Cancel cancels
-	// the request with that ID. Neither may call the client.
+	// the request with that ID. Neither function may call the client.
 	Fetch  func(Request) (stream uint32)
 	Cancel func(stream uint32)
 }
 
-// Handler receives a collection. An error that a method returns ends the client
-// with that error.
+// Handler receives the objects and the progress of a collection. If a method returns an
+// error, the client ends the run with that error.
 type Handler interface {
 	// Describe receives the schema and the cluster ID that a roaming client has
-	// determined. It reports whether the run continues: it returns false if it has ended
-	// the run.
+	// determined. Describe reports whether the run continues: it returns false if the
+	// handler has ended the run.
 	Describe(schema *api.Schema, clusterID string) bool
 	// BeginList begins the complete state. Object delivers one of its objects, and
 	// EndList completes it.
@@ -88,32 +89,33 @@ type Handler interface {
 	Progress(p Progress) error
 	// Lagging reports why there is no progress although the run continues.
 	Lagging(why *api.Status)
-	// Skipped reports an event of another resource (rule R6).
+	// Skipped reports an event that the client ignored because its type or the kind of
+	// its object is unexpected (rule R6).
 	Skipped(what string)
 	// Ended reports the end of the run. After a 410, the next run must list. After other
-	// errors, it can resume from the last version.
+	// errors, the next run can resume from the last version.
 	Ended(why *api.Status)
 }
 
 // Progress is the position of a watch.
 type Progress struct {
-	// At is the newest delivered version. Further objects of this version may follow.
+	// At is the newest delivered version. More objects with this version may follow.
 	At api.ResourceVersion
 	// Complete is the newest complete version, from which a watch can resume.
 	Complete api.ResourceVersion
 	// Newest is the newest version of the server, as of a time after the watch was
 	// requested, or zero if it is not known yet.
 	Newest api.ResourceVersion
-	// Changed reports whether a change caused this report, and not a bookmark, the end of
-	// a watch, or the response with the newest version.
+	// Changed reports whether a change caused this report, rather than a bookmark, the
+	// end of a watch, or the response with the newest version.
 	Changed bool
 }
 
-// Current reports whether the watch has reached the newest version.
+// Current reports whether the newest version is known and the watch has reached it.
 func (p Progress) Current() bool { return p.Newest != 0 && p.At >= p.Newest }
 
-// Memory contains what a client has learned about its server. Passing it to a later
-// client avoids repeated failures.
+// Memory contains what a client has learned about its server. A later client that
+// receives it does not repeat the failed requests.
 type Memory struct {
 	// Pages means that the server does not support watches with initial events.
 	Pages bool
@@ -126,7 +128,7 @@ type Memory struct {
 type Start struct {
 	// From is the version to resume from. Zero requests a list.
 	From api.ResourceVersion
-	// ClusterID identifies the cluster of that version.
+	// ClusterID identifies the cluster that From belongs to.
 	ClusterID string
 	// NotOlderThan is the minimum version of a list.
 	NotOlderThan api.ResourceVersion
@@ -143,10 +145,10 @@ type Client struct {
 	// State of the current run:
 	phase     phase
 	from      api.ResourceVersion // version to resume from; zero for a list
-	clusterID string              // the cluster of that version
+	clusterID string              // the cluster that the version in from belongs to
 	minimum   api.ResourceVersion // minimum version of a list
 	at        api.ResourceVersion // newest delivered version
-	complete  api.ResourceVersion // newest complete version; further objects of version at may follow
+	complete  api.ResourceVersion // newest complete version; more objects may follow with the version in at
 	changed   api.ResourceVersion // version of the last change of this watch
 	request   request             // the request of the current phase
 	probe     request             // the concurrent request for the newest version
@@ -159,7 +161,7 @@ type Client struct {
 	probedAt    api.ResourceVersion // value of at when newest was requested
 	events      int                 // number of events of the current watch
 	begun       int64               // when the watch was requested
-	held        []byte              // data of a watch, until the cluster is confirmed
+	held        []byte              // data of a watch that waits for the confirmation of the cluster
 	listed      api.ResourceVersion // version of a complete but unconfirmed list
 	object      Object
 
@@ -176,8 +178,8 @@ const (
 	idle                 phase = iota
 	identifying                // requests the identity of the cluster
 	discovering                // requests the kind of the resource
-	checkingResume             // requests the newest version before it resumes
-	raisingMinimum             // requests the newest version before it lists
+	checkingResume             // requests the newest version before a resumption
+	raisingMinimum             // requests the newest version before a list
 	requestingList             // awaits the first response of a list
 	receivingList              // receives a list
 	confirmingList             // holds the end of a list until the cluster is confirmed
@@ -205,7 +207,7 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// Start begins a run and ends the previous one.
+// Start ends the current run, if any, and begins a new one.
 func (c *Client) Start(s Start) {
 	c.Stop()
 	c.from, c.clusterID, c.minimum = s.From, s.ClusterID, s.NotOlderThan
@@ -223,8 +225,8 @@ func (c *Client) Start(s Start) {
 	}
 }
 
-// begin sends the first request for objects: it resumes if the version is known, and
-// otherwise lists.
+// begin resumes from c.from if that version is set, and otherwise lists. It may request
+// the newest version first.
 func (c *Client) begin() {
 	switch {
 	case c.from != 0 && c.cfg.Roaming:
@@ -245,7 +247,8 @@ func (c *Client) Stop() {
 	if c.request.purpose == initialEvents && (c.request.Code == api.CodeOK || c.cfg.Roaming) {
 		// The caller gave up on the initial events, so the next run lists in pages. A
 		// server that ignores sendInitialEvents sends the state, or nothing, but never
-		// the end mark. Firefox reports no status code before the first byte of the body.
+		// the end mark. A roaming client may have no status code yet, because Firefox
+		// reports none before the first byte of the body.
 		c.method = byPages
 	}
 	c.drop(&c.request)
@@ -266,8 +269,8 @@ func (c *Client) Memory() Memory {
 	return Memory{Pages: c.method != byInitialEvents, FailingSince: c.failing}
 }
 
-// End ends the run and passes the status to Ended of the handler. Callers use it for
-// failures of their own.
+// End ends the run and passes the status to Ended of the handler. Callers use End to
+// report their own failures.
 func (c *Client) End(status *api.Status) {
 	c.request.purpose = none // so that Stop does not switch to paged lists
 	c.Stop()

@@ -3,14 +3,14 @@ package kubewatch
 import "github.com/watchglass/watchglass/core/api"
 
 // maxHeld limits the data of a watch, in bytes, that is held back until the identity of
-// the cluster is confirmed. Beyond it, a new list is cheaper.
+// the cluster is confirmed. Beyond this limit, a new list costs less.
 const maxHeld = 16 << 20
 
 // confirmCluster requests the identity of the cluster again after the start of a
 // response. If the identity is unchanged, the response is from the same cluster. Until
-// the identity is confirmed, the data is held back, so that it is not added to the state
-// of a different cluster. A pending confirmation is cancelled, because it was requested
-// before the response began.
+// then, the client holds back the data of the response, so that it never mixes two
+// clusters. confirmCluster cancels a pending confirmation, because its request precedes
+// the response.
 //
 //go:noinline
 func (c *Client) confirmCluster() {
@@ -40,7 +40,7 @@ func (c *Client) confirmed(r *request) {
 	}
 }
 
-// release processes the data that was held back.
+// release processes the held data of a watch whose cluster has been confirmed.
 func (c *Client) release() {
 	stream, held, ended := c.request.stream, c.held, c.phase == confirmingEndedWatch
 	c.phase, c.held = watching, nil

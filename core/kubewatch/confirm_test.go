@@ -28,7 +28,7 @@ func (s *server) replaceAfter(answers int) {
 	})
 }
 
-// Another cluster may replace the first between the request for the identity and the
+// Another cluster may replace the first one between the request for the identity and the
 // watch. The changes of the new cluster are never added to the state of the old one.
 func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 	for name, happens := range map[string]func(*rig){
@@ -70,9 +70,9 @@ func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 }
 
 // Firefox reports the status code of a response with the first bytes of its body, and a
-// watch without changes sends none until its end. The resumption is therefore complete
-// when the server's newest version is not newer than the collection, and the cluster has
-// confirmed its identity after that.
+// watch without changes sends no bytes until its end. The resumption therefore completes
+// when the server's newest version is not newer than the collection and the identity of
+// the cluster is confirmed afterwards.
 func TestResumesBeforeTheCodeOfAQuietWatch(t *testing.T) {
 	r := following(t, 3)
 	r.lateCodes = true
@@ -115,8 +115,8 @@ func TestPendingWatchIsConfirmedWhenItBegins(t *testing.T) {
 	r.converged()
 }
 
-// A newest version from another cluster does not make the collection live, even if it
-// equals the version of the collection.
+// A newest version that another cluster reports does not make the collection live, even
+// if that version equals the version of the collection.
 func TestPendingWatchOfAnotherClusterIsNotLive(t *testing.T) {
 	r := following(t, 3)
 	r.lateCodes = true
@@ -252,7 +252,7 @@ func TestFailedConfirmationIsRetried(t *testing.T) {
 	}
 }
 
-// If the unconfirmed events exceed their limit, the engine relists.
+// If the events of an unconfirmed watch exceed maxHeld bytes, the engine relists.
 func TestLargerScopeIsListedAgain(t *testing.T) {
 	r := following(t, 3)
 	r.pass(5_000)

@@ -37,8 +37,8 @@ func paged(path string) bool {
 	return !strings.Contains(path, "watch=1") && strings.HasPrefix(path, "/api/v1/pods") && !strings.Contains(path, "limit=1&") && !strings.HasSuffix(path, "limit=1")
 }
 
-// answers replaces the server's response to requests whose path contains the word with
-// the result of with. If that result is nil, the server responds normally.
+// answers makes the server send the result of the function with for each request whose
+// path contains the word. If that result is nil, the server responds normally.
 func (s *server) answers(word string, with func() *answer) {
 	s.fail = func(path string) *answer {
 		if strings.Contains(path, word) {
@@ -267,8 +267,8 @@ func TestBrokenJSONIsReportedAndRetried(t *testing.T) {
 	r.recovers(60_000)
 }
 
-// The state of a server that lags, or was restored from a backup, is never applied.
-// The data stays and becomes stale.
+// The state of a server that lags, or was restored from a backup, is never applied. The
+// collection keeps its data and becomes stale.
 func TestNothingGoesBackInTime(t *testing.T) {
 	r := following(t, 5)
 	want, at := r.list(), r.state.ResourceVersion
@@ -329,8 +329,8 @@ func TestAnotherClusterStartsOver(t *testing.T) {
 	r.converged()
 }
 
-// The client retries with back-off, and the collection becomes live once the server has
-// the resource.
+// If the server lacks a resource, the client retries with back-off. The collection
+// becomes live once the server has the resource.
 func TestAResourceThatTheServerLacks(t *testing.T) {
 	r := newRig(t)
 	r.collection(func(f *wire.OpenCollection) { f.Resource = "example.com/v1/gadgets" })
@@ -365,7 +365,7 @@ func gadgets(kind string) func(path string) *answer {
 }
 
 // The kind of a resource that is not in the catalog comes from the server's discovery.
-// The client adds it to the items of a list, which omit their kind.
+// The client adds the kind to the items of a list, which omit it.
 func TestAResourceThatTheServerDescribes(t *testing.T) {
 	for kind, known := range map[string]bool{"Gadget": true, `Gad\"get`: false, "": false} {
 		r := newRig(t)

@@ -69,8 +69,8 @@ func (c *Client) discovered(r *request) {
 	c.fail(r, api.NotFound("the server has no resource "+c.cfg.Resource.String()))
 }
 
-// isKind reports whether the text has only letters, digits and hyphens. Such a kind needs
-// no escaping in JSON.
+// isKind reports whether the text is not empty and has only letters, digits and hyphens.
+// Such a kind needs no escaping in JSON.
 func isKind(text string) bool {
 	for i := range len(text) {
 		if c := text[i] | 0x20; (c < 'a' || c > 'z') && (text[i] < '0' || text[i] > '9') && text[i] != '-' {
@@ -80,8 +80,9 @@ func isKind(text string) bool {
 	return text != ""
 }
 
-// layout returns the known schema with the configured columns, and with default fields
-// and columns if it has none. The known schema has at least a kind and a scope.
+// layout returns the known schema with the configured columns. If the schema has no
+// fields or no columns, layout adds default ones, so a kind and a scope suffice as the
+// known schema.
 //
 //go:noinline
 func (c *Client) layout(known *api.Schema) *api.Schema {

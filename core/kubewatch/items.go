@@ -11,7 +11,7 @@ type items struct {
 	at      int // parsed bytes of rest
 	state   itemsState
 	name    string // the name of the current member
-	value   bool   // rest[start:at] is part of an incomplete value
+	value   bool   // whether rest[start:at] is the beginning of an incomplete value
 	start   int
 	span    objectjson.Span
 	kind    string
@@ -90,7 +90,7 @@ func (l *items) step(take func([]byte) error) (more bool, err error) {
 }
 
 // sign returns the state after a structural character. It returns false if c is not a
-// structural character that is valid here.
+// structural character that the current state allows.
 func (l *items) sign(c byte) (itemsState, bool) {
 	switch {
 	case l.state == beforeList && c == '{':
@@ -115,7 +115,8 @@ func (l *items) unexpected(c byte) error {
 	return broken("a list with " + lite.Quote(string([]byte{c})) + " where that cannot be")
 }
 
-// read continues the current value, and processes it when it is complete.
+// read continues the current value. If the value is complete, read processes it and
+// returns true.
 func (l *items) read(take func([]byte) error) (more bool, err error) {
 	end, complete := l.span.Find(l.rest, l.at)
 	l.at = end

@@ -9,9 +9,9 @@ import (
 )
 
 // raiseFloor handles the response with the newest version, which precedes a list that
-// replaces an older state. The end of the list counts as progress, so the list must not
-// be older than that version. Without this minimum, a lagging server could send a list
-// that is only as new as the last known version.
+// replaces an older state. The client reports progress at the end of the list, so the
+// list must not be older than the newest version. Without this minimum, a lagging server
+// could send a list that is only as new as the last known version.
 func (c *Client) raiseFloor() {
 	rv := c.newestVersion()
 	if rv == 0 {
@@ -22,8 +22,9 @@ func (c *Client) raiseFloor() {
 	c.list()
 }
 
-// list requests the complete state. A roaming client has already raised the minimum
-// to the newest version. Otherwise the list is a consistent read (rule C36).
+// list requests the complete state. A roaming client that replaces an older state has
+// raised the minimum to the newest version, and accepts any list that is not older. Every
+// other list is a consistent read (rule C36).
 func (c *Client) list() {
 	c.phase = requestingList
 	r := c.collection()
@@ -58,7 +59,8 @@ func (c *Client) fetchPage(r Request) {
 }
 
 // listInPages switches to paged lists, because the server does not send the initial
-// events.
+// events. It ends the run if the handler has received the start of a list and cannot
+// restart it.
 func (c *Client) listInPages(why *api.Status) {
 	c.method = byPages
 	if c.phase == requestingList || c.cfg.RestartsList {
@@ -185,7 +187,7 @@ func readBookmark(raw []byte) (bookmark, error) {
 	return bookmark{rv: rv, end: metadata.Member("annotations", "k8s.io/initial-events-end").Text() == "true"}, nil
 }
 
-// errorEvent returns the Status of an ERROR event (rules P6, R9).
+// errorEvent returns the Status of an ERROR event as an error (rules P6, R9).
 func errorEvent(raw []byte) error {
 	d, err := objectjson.ParseDocument(raw)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestP2BodiesComeInPiecesOfAnySize(t *testing.T) {
 }
 
 // An event is processed correctly wherever its bytes are cut. The test sends two
-// pieces, cut at every byte of an event and of the next.
+// consecutive events in two pieces, and cuts them at every byte.
 func TestP2AnEventMayBeCutAnywhere(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 1)
@@ -73,8 +73,8 @@ func TestP2AnEventMayBeCutAnywhere(t *testing.T) {
 	}
 }
 
-// Events are accepted in any valid JSON format, because not every server uses that of
-// kube-apiserver.
+// Events are accepted in any valid JSON format, because not every server uses the format
+// of kube-apiserver.
 func TestP2EventsInAnyForm(t *testing.T) {
 	for name, form := range map[string]func(event []byte) []byte{
 		"indented":           func(event []byte) []byte { return indented(event) },
@@ -227,8 +227,8 @@ func keys(reply *wire.ListReply) []string {
 	return all
 }
 
-// Live events that a server sends after the end mark are dropped, even in the
-// same piece. The next watch delivers them again.
+// The client drops live events that a server sends after the end mark, even in the same
+// piece. The next watch delivers these events again.
 func TestR4_EventsAfterTheMarkAreLeftToTheNextWatch(t *testing.T) {
 	for _, form := range []func([]byte) []byte{bytes.Clone, indented} {
 		r := newRig(t)

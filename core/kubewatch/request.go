@@ -11,8 +11,8 @@ import (
 type Request struct {
 	// Path and Query are percent-encoded.
 	Path, Query string
-	// Timeout limits the request as a whole, and Idle the time to the next byte of
-	// the response. A driver that enforces them reports TimedOut.
+	// Timeout limits the request as a whole, and Idle the time to the next byte of the
+	// response. The driver calls TimedOut when the request exceeds a limit.
 	Timeout, Idle int64
 }
 
@@ -180,8 +180,8 @@ func (c *Client) find(stream uint32) *request {
 	return nil
 }
 
-// Requested reports whether the client awaits more of the response on a stream. It
-// ignores the data of other streams.
+// Requested reports whether the client awaits more of the response on a stream. The
+// client ignores the data of other streams.
 //
 //go:noinline
 func (c *Client) Requested(stream uint32) bool { return c.find(stream) != nil }

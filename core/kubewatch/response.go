@@ -74,7 +74,7 @@ func (c *Client) Data(stream uint32, piece []byte) {
 	}
 }
 
-// errOver stops parsing a body after an event has ended its request.
+// errOver stops the parser of a body after an event in the body has ended the request.
 var errOver = broken("the request is over")
 
 // Closed handles the end of a response. The message is empty for a normal end.
@@ -239,8 +239,8 @@ func reasonOf(code int) api.Reason {
 	return api.ReasonUnavailable
 }
 
-// broken returns the error for an invalid response body. It is retried, because
-// responses of aggregated APIs are often invalid only temporarily.
+// broken returns the error for an invalid response body. Callers retry after this error,
+// because responses of aggregated APIs are often invalid only temporarily.
 //
 //go:noinline
 func broken(message string) *api.Status {

@@ -28,8 +28,8 @@ type rig struct {
 	events []string
 	// piece returns the size of the next piece of a body, of which n bytes remain.
 	piece func(n int) int
-	// lateCodes delivers the code of a response with the first piece of its body, or
-	// with its end, as Firefox does.
+	// lateCodes delivers the status code of a response with the first piece of its body,
+	// or at the end of an empty body, as Firefox does.
 	lateCodes bool
 }
 
@@ -112,7 +112,7 @@ func (r *rig) output(t wire.Type, payload []byte) {
 	}
 }
 
-// settle delivers all pending data of the server to the engine, until there is none.
+// settle delivers pending data of the server to the engine until none remains.
 func (r *rig) settle() {
 	r.t.Helper()
 	for moved := true; moved; {
@@ -157,7 +157,8 @@ func (r *rig) watching() uint32 {
 	return 0
 }
 
-// cut ends all streams, and calls meanwhile before the next request.
+// cut calls the function meanwhile and then reports to the engine that all open streams
+// have failed.
 func (r *rig) cut(meanwhile func()) {
 	r.t.Helper()
 	open := slices.Sorted(maps.Keys(r.server.open))

@@ -14,9 +14,9 @@ const veryShort = 1000
 // Period is the interval at which progress is expected, in milliseconds.
 const Period = 10_000
 
-// watch requests the changes after c.at. A roaming client requests the newest version
-// of the server concurrently. Other clients request it when the server has accepted
-// the watch.
+// watch requests the changes after c.at. A roaming client requests the newest version of
+// the server concurrently. Other clients request the newest version when the server has
+// accepted the watch.
 func (c *Client) watch(seconds int, p phase) {
 	r := c.collection()
 	r.set("watch", "1")
@@ -40,8 +40,8 @@ func (c *Client) watch(seconds int, p phase) {
 func (c *Client) probeNewest() { c.fetchNewest(&c.probe, newest) }
 
 // checkResume handles the response with the newest version, which precedes a resumption.
-// It rejects a version that the server has not reached, because the server lags or never
-// issued that version.
+// If the server has not reached c.at, it lags or never issued that version, and
+// checkResume fails the request.
 func (c *Client) checkResume() {
 	rv := c.newestVersion()
 	switch {
@@ -111,11 +111,11 @@ func (c *Client) watchEvent(kind string, object []byte) error {
 	return nil
 }
 
-// change processes one change. An older version is a repetition, or is from a server that
-// went back in time. The version of c.at is a repetition too, unless the previous change
-// of this watch has it. Compatible servers, unlike kube-apiserver, have transactions of
-// several objects. A version therefore counts as complete only when a newer version
-// follows.
+// change processes one change. It skips a version older than c.at, which is a repetition
+// or is from a server that went back in time. A change with version c.at is a repetition
+// too, unless the previous change of this watch has that version. Compatible servers,
+// unlike kube-apiserver, may change several objects in one transaction. A version is
+// therefore complete only when a newer version follows.
 func (c *Client) change(kind string, raw []byte) error {
 	o, err := c.read(raw)
 	switch {
@@ -142,11 +142,11 @@ func (c *Client) change(kind string, raw []byte) error {
 	return c.progress(true)
 }
 
-// progress reports the position. Changes alone do not prove that the position is
-// current, because they may be old. The normal end of a watch before the newest
-// version does not prove it either. The watched server may be disconnected from its
-// storage, and another server may have reported the version. The newest version counts
-// as complete when a newer version has arrived, because several objects may share it.
+// progress reports the position. Changes alone do not prove that the position is current,
+// because they may be old. The normal end of a watch before the newest version does not
+// prove this either. The watched server may be disconnected from its storage, and another
+// server may have reported the newest version. The newest version is complete only when a
+// newer version has arrived, because several objects may share a version.
 func (c *Client) progress(changed bool) error {
 	if c.at > c.newest {
 		c.complete = max(c.complete, c.newest)
