@@ -48,9 +48,9 @@ func (s *Scanner) json(capture int) []byte {
 	return s.body.raw[c.start:c.end]
 }
 
-// results returns the first capture of a slot in document order. It reverses the list of
-// captures, so each link then leads to the following capture. Call it at most once per
-// slot and Scan.
+// results returns the index of the first capture of a slot in document order, or -1. It
+// reverses the list of captures, so each link then leads to the following capture.
+// Callers must not call results twice for a slot in one Scan.
 func (s *Scanner) results(slot int) int {
 	first := -1
 	for c := s.heads[slot]; c >= 0; {
@@ -61,7 +61,8 @@ func (s *Scanner) results(slot int) int {
 	return first
 }
 
-// writeKey writes the key of the object, which is the first text.
+// writeKey writes the key of the object, which is the first text. It returns an error if
+// the object has no valid name or namespace.
 func (s *Scanner) writeKey() error {
 	namespace, _ := stringContent(s.last(slotNamespace))
 	if s.texts.add(namespace); bytes.IndexByte(s.texts.bytes, '/') >= 0 {
@@ -211,8 +212,8 @@ func (s *Scanner) takeTexts() {
 	}
 }
 
-// sortLabels sorts by key and keeps the last label of each key. Kubernetes writes
-// sorted labels, so this is usually a no-op.
+// sortLabels sorts the labels by key and returns only the last label of each key.
+// Kubernetes writes sorted labels, so this is usually a no-op.
 func sortLabels(labels api.Labels) api.Labels {
 	inOrder := true
 	for i := 1; i < len(labels); i++ {
@@ -231,7 +232,8 @@ func sortLabels(labels api.Labels) api.Labels {
 	return kept
 }
 
-// stringContent returns the bytes between the quotes of a JSON string.
+// stringContent returns the bytes between the quotes of a JSON string, and false for
+// other values.
 func stringContent(json []byte) (quoted []byte, ok bool) {
 	if len(json) < 2 || json[0] != '"' {
 		return nil, false
@@ -239,8 +241,8 @@ func stringContent(json []byte) (quoted []byte, ok bool) {
 	return json[1 : len(json)-1], true
 }
 
-// texts contains strings in one buffer. They are written one after the other, then
-// sealed, then taken in the same order.
+// texts contains strings in one buffer. The scanner writes all strings, then seals the
+// buffer, then takes the strings in the same order.
 type texts struct {
 	bytes []byte
 	ends  []int // end of each text in bytes
@@ -277,7 +279,8 @@ func (t *texts) addScalar(json []byte) bool {
 // end completes a text.
 func (t *texts) end() { t.ends = append(t.ends, len(t.bytes)) }
 
-// cut shortens the last text, so that it ends with "…" and not after the offset "end".
+// cut shortens the last text and appends "…", so that the text ends at the offset "end"
+// or earlier.
 func (t *texts) cut(end int) {
 	const mark = "…"
 	for end -= len(mark); t.bytes[end]&0xc0 == 0x80; {

@@ -24,10 +24,10 @@ func (e *editor) copyTo(offset int) {
 	}
 }
 
-// cutMember removes one member of an object and an adjacent comma. The member's name
-// begins at name and its value ends at end. kept is the end of the last preserved member
-// before it, or -1. following is the beginning of the next member, or the offset of the
-// closing brace.
+// cutMember removes one member of an object and an adjacent comma. The member begins at
+// the offset "name" and ends at the offset "end". The offset "kept" is the end of the
+// last preserved member before the removed one, or -1. The offset "following" is the
+// beginning of the next member, or of the closing brace.
 func (e *editor) cutMember(name, end, kept, following int) {
 	if kept >= 0 {
 		e.copyTo(kept)
@@ -39,9 +39,9 @@ func (e *editor) cutMember(name, end, kept, following int) {
 }
 
 // SetResourceVersion appends body to dst with metadata.resourceVersion set to rv, as the
-// first member of metadata. It adds metadata if that is missing or null. It restores the
-// version, which stored bodies omit, for readers. dst must not overlap body. On an error,
-// which is a [*SyntaxError], it returns dst unchanged.
+// first member of metadata. If metadata is missing or null, SetResourceVersion adds it.
+// Stored bodies omit the version, but readers need it. dst must not overlap body. If body
+// is invalid, it returns dst unchanged and a [*SyntaxError].
 func SetResourceVersion(dst, body []byte, rv api.ResourceVersion) ([]byte, error) {
 	start := skipSpace(body, 0)
 	if at(body, start) != '{' {
@@ -62,8 +62,8 @@ func SetResourceVersion(dst, body []byte, rv api.ResourceVersion) ([]byte, error
 	return e.out, nil
 }
 
-// stampDocument sets the version in every metadata member of the object at i. If there
-// are several, it sets all of them, because the last one counts.
+// stampDocument sets the version in every metadata member of the object at i. Decoders
+// use only the last of several such members, so it is correct to change all of them.
 func (e *editor) stampDocument(i int, rv api.ResourceVersion) (end int, found bool, f fault) {
 	i, more := open(e.raw, i, '}')
 	for more {
@@ -87,7 +87,8 @@ func (e *editor) stampDocument(i int, rv api.ResourceVersion) (end int, found bo
 	return i, found, sound
 }
 
-// stampMetadata writes the version into the metadata object at i.
+// stampMetadata writes the version into the metadata object at i, or replaces null by
+// such an object.
 func (e *editor) stampMetadata(i int, rv api.ResourceVersion) (int, fault) {
 	switch at(e.raw, i) {
 	case '{':
@@ -125,7 +126,7 @@ func (e *editor) stampObject(i int, rv api.ResourceVersion) (int, fault) {
 			continue
 		}
 		if kept < 0 {
-			e.out = append(e.out, ',') // only blanks follow the version so far
+			e.out = append(e.out, ',') // the preserved member is the first one after the version
 		}
 		kept = end
 	}

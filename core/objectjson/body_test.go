@@ -130,8 +130,8 @@ func FuzzSetResourceVersion(f *testing.F) {
 	})
 }
 
-// stampable reports whether SetResourceVersion accepts a body: it is an object, and each
-// of its metadata members is an object or null.
+// stampable reports whether SetResourceVersion accepts a body: the body is an object, and
+// each metadata member in it is an object or null.
 func stampable(body []byte) bool {
 	if !json.Valid(body) || nesting(body) > 256 {
 		return false

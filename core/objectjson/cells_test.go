@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// columnsOf returns a scanner with one String column per path, and its cells for the
-// given object.
+// columnsOf returns a scanner with one String column per path, and the cells that the
+// scanner computes for the given object.
 func columnsOf(t *testing.T, kind, json string, paths ...string) (*Scanner, []api.Value) {
 	schema := &api.Schema{Kind: kind}
 	for _, path := range paths {

@@ -10,7 +10,8 @@ import (
 // column is a compiled column.
 type column struct {
 	kind api.ValueKind
-	// absent is the value of the cell if the object has none. It may be Null.
+	// absent is the value of the cell if the object has no value for the column. It may
+	// be Null.
 	absent api.Value
 	slot   int    // slot of the path; unused with a printer
 	print  *print // nil without a printer
@@ -74,8 +75,8 @@ func absent(c *api.Column) api.Value {
 	return api.Value{}
 }
 
-// cell computes a cell. It writes the text of a String to s.texts; takeTexts later
-// sets it in the cell.
+// cell computes a cell. It writes the text of a String to s.texts; takeTexts later sets
+// that text in the cell.
 func (s *Scanner) cell(c *column) api.Value {
 	var v api.Value
 	if c.print != nil {
@@ -89,7 +90,8 @@ func (s *Scanner) cell(c *column) api.Value {
 	return v
 }
 
-// atPath computes the value of a column from the captures that begin at first.
+// atPath computes the value of a column from a list of captures that begins with index
+// "first".
 func (s *Scanner) atPath(kind api.ValueKind, first int) api.Value {
 	switch kind {
 	case api.Bool:

@@ -26,7 +26,7 @@ func ParseDate(text []byte) (millis int64, ok bool) {
 	return (minutes*60+int64(second))*1000 + int64(fraction), true
 }
 
-// digits returns the number that the text contains, or -1 if it is not a number
+// digits returns the number that the text contains, or -1 if the text is not a number
 // between low and high.
 //
 //go:noinline
@@ -44,8 +44,9 @@ func digits(text []byte, low, high int) int {
 	return n
 }
 
-// splitFraction removes an optional fraction such as ".123" from the front, and returns
-// it in milliseconds.
+// splitFraction removes an optional fraction such as ".123" from the front of the text.
+// It returns the fraction in milliseconds and the rest of the text, or false for a point
+// without digits.
 func splitFraction(text []byte) (millis int, rest []byte, ok bool) {
 	if at(text, 0) != '.' {
 		return 0, text, true
@@ -58,7 +59,8 @@ func splitFraction(text []byte) (millis int, rest []byte, ok bool) {
 	return millis, text[i:], i > 1
 }
 
-// parseZone returns the offset of a zone such as "Z" or "+02:00", in minutes.
+// parseZone returns the offset of a zone such as "Z" or "+02:00" in minutes, and false
+// for other texts.
 func parseZone(text []byte) (minutes int, ok bool) {
 	if len(text) == 1 && text[0] == 'Z' {
 		return 0, true

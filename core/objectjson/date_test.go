@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// rfc3339 rejects input that time.Parse accepts beyond RFC 3339: hours of one
-// digit, fractions after a comma, and zones beyond a day.
+// rfc3339 matches only RFC 3339. It rejects other forms that time.Parse accepts: hours of
+// one digit, fractions after a comma, and zones beyond a day.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 // dumbDate parses a timestamp with the standard library.

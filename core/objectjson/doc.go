@@ -2,9 +2,9 @@
 // engine selects, sorts and dispatches objects by their envelopes, and does not read
 // their bodies.
 //
-// A connector scans each change of an object once. The module does so if a browser reads
-// a Kubernetes API without a connector. The package decodes only the values that the
-// schema selects. Suggested reading order:
+// A connector scans each change of an object once. If a browser reads a Kubernetes API
+// without a connector, the module scans the changes. The package decodes only the values
+// that the schema selects. Suggested reading order:
 //
 //   - [NewScanner] compiles a schema to a tree of selected paths (plan.go, path.go).
 //     [Scanner.Scan] walks the bytes once, guided by that tree (scan.go). It records the
@@ -30,7 +30,7 @@
 // error contains the offset.
 //
 // A path with [*] may have any number of results. Results that do not fit the kind of the
-// column are ignored. The others are combined into one cell:
+// column are ignored. The other results are combined into one cell:
 //
 //	Integer  the sum. Results are numbers without fraction or exponent; a
 //	         result or a sum beyond 64 bits makes the cell Null, because a
@@ -51,16 +51,16 @@
 //
 //   - metadata.resourceVersion, always. The version is stored beside the body, so that
 //     bodies with the same content have the same bytes.
-//   - metadata.managedFields, unless [Options] keep it. It is a third of a typical pod's
-//     bytes, and readers of a watch do not need it.
+//   - metadata.managedFields, unless [Options] keep it. This member is a third of a
+//     typical pod's bytes, and readers of a watch do not need it.
 //   - the annotation kubectl.kubernetes.io/last-applied-configuration, unless kept,
 //     because it repeats the object. If the annotations become empty, the body keeps an
 //     empty object.
 //   - data and stringData of a Secret, unless kept. The members are removed completely,
 //     because an empty value could be mistaken for the secret. The last-applied
-//     annotation of such a Secret contains the same data and is always removed with it.
-//     Columns and fields cannot read any of this data, but printers may count its members
-//     (see [Printer]).
+//     annotation of such a Secret contains the same data and is always removed with data
+//     and stringData. Columns and fields cannot read any of this secret data, but
+//     printers may count its members (see [Printer]).
 //
 // All other bytes are unchanged, except for blanks around the document, which are
 // removed.
@@ -68,11 +68,11 @@
 // # Accepted input
 //
 // The package accepts exactly the JSON that encoding/json accepts, nested no deeper than
-// 256 levels. It interprets the two ambiguous cases in the same way. If members have the
-// same name, the last one counts; the others are ignored with everything inside them.
-// Invalid UTF-8 in a string, or half a surrogate pair, becomes U+FFFD in the envelope;
-// the body keeps its bytes. Member names are compared after decoding, so escapes in a
-// name cannot bypass the rules above.
+// 256 levels. It interprets the two ambiguous cases as encoding/json does. If members
+// have the same name, it uses the last one and ignores the others with everything inside
+// them. Invalid UTF-8 in a string, or half a surrogate pair, becomes U+FFFD in the
+// envelope; the body keeps its bytes. Member names are compared after decoding, so
+// escapes in a name cannot bypass the rules above.
 //
 // An object needs a metadata.name. Neither the name nor the namespace may contain a
 // slash, because [api.Key] uses a slash as separator and two objects must not share a

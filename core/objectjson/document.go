@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// Document is a validated JSON value, for documents that are read without a schema,
-// such as a Status or a bookmark. A nil Document represents a missing value. It
-// aliases its input.
+// Document is a validated JSON value, for documents that are read without a schema, such
+// as a Status or a bookmark. A nil Document represents a missing value. A Document
+// aliases the JSON that it was parsed from.
 type Document []byte
 
 // ParseDocument validates one value, which may have blanks around it. The error is a
@@ -27,7 +27,7 @@ func ParseDocument(raw []byte) (Document, error) {
 }
 
 // Member returns the value at a path of member names, or nil. If several members have the
-// same name, the last one counts.
+// same name, Member uses the last one.
 //
 //go:noinline
 func (d Document) Member(names ...string) Document {
@@ -110,8 +110,8 @@ func (d Document) Members(visit func(name, value Document)) {
 	}
 }
 
-// Pick sets picked[i] to the value of the member with names[i], or to nil. It reads
-// the object once. If several members have the same name, the last one counts.
+// Pick sets picked[i] to the value of the member with names[i], or to nil. It reads the
+// object once. If several members have the same name, Pick uses the last one.
 func (d Document) Pick(picked []Document, names ...string) {
 	for i := range picked {
 		picked[i] = nil
@@ -170,8 +170,8 @@ func (d Document) Int() int {
 // True reports whether the value is true.
 func (d Document) True() bool { return string(d) == "true" }
 
-// Event parses an event of a watch (rule P2). The object aliases raw. The error is a
-// [*SyntaxError].
+// Event returns the type and the object of a watch event (rule P2). The object aliases
+// raw. The error is a [*SyntaxError].
 func Event(raw []byte) (kind string, object Document, err error) {
 	d, err := ParseDocument(raw)
 	if err != nil {
@@ -192,7 +192,7 @@ var (
 )
 
 // PlainEvent is a faster Event for the exact form that Kubernetes writes. It returns
-// false for other forms. It does not validate the object. For the error of an invalid
+// false for other forms. It does not validate the object. To get the error for an invalid
 // object, call Event.
 func PlainEvent(raw []byte) (kind string, object []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(raw, eventHead)

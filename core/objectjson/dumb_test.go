@@ -168,7 +168,7 @@ func (d *dumbSchema) strip(doc map[string]any, opts objectjson.Options) any {
 	return body
 }
 
-// follow returns the values that the steps lead to from v.
+// follow returns the values in v at the path with the given steps.
 func follow(v any, steps []any) []any {
 	if len(steps) == 0 {
 		return []any{v}
@@ -272,7 +272,7 @@ func dumbNumber(results []any) api.Value {
 	return cell
 }
 
-// nesting returns the depth of nested containers in a valid document.
+// nesting returns the maximum depth of nested containers in a valid document.
 func nesting(raw []byte) (deepest int) {
 	depth, inString := 0, false
 	for i := 0; i < len(raw); i++ {

@@ -94,7 +94,8 @@ func pathAt(b []byte, offset int) string {
 	return joinLevels(levels)
 }
 
-// level is one container around an offset, with the position inside it.
+// level is one container around an offset, with the position of the offset inside the
+// container.
 type level struct {
 	array bool
 	index int
@@ -107,8 +108,8 @@ func (l *level) next() {
 	l.named, l.name = false, ""
 }
 
-// read processes a string in the container. The first one after a brace or a comma
-// is a member's name.
+// read processes a string in the container. In an object, the first string after a brace
+// or a comma is the name of a member.
 func (l *level) read(quoted []byte) {
 	if !l.array && !l.named {
 		l.named, l.name = true, string(appendText(nil, quoted))

@@ -94,7 +94,7 @@ func (g generator) schema() *dumbSchema {
 	return d
 }
 
-// render formats steps as a path, in one of the possible notations.
+// render formats steps as a path, in random notations.
 func (g generator) render(steps []any) string {
 	var b strings.Builder
 	for _, s := range steps {

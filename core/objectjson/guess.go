@@ -5,13 +5,14 @@ package objectjson
 // first compares the next name of an object with the next guess. A comparison costs less
 // than decoding and looking up a name. Names without a matching guess are decoded.
 
-// guess is a member that a scan has read before. text is its name in quotes with the
-// colon, and member is its index among the selected members, or -1.
+// guess is a member that a scan has read before. The field text contains the member's
+// name in quotes with the colon. The field member is the index among the selected
+// members, or -1.
 type guess struct {
 	text   string
 	member int
-	// head contains the first eight bytes of the text, and mask selects those that exist.
-	// tail contains the last eight bytes, if the text is that long.
+	// head contains the first eight bytes of the text, and mask selects the bytes that a
+	// shorter text has. tail contains the last eight bytes, if the text is that long.
 	head, mask, tail uint64
 }
 
@@ -27,7 +28,7 @@ const (
 )
 
 // guess returns the index of the first guess that is a prefix of b[i:], or -1. It tries
-// the guess with index "from" and the next maxMissed.
+// the guess with index "from" and the next maxMissed guesses.
 func (n *node) guess(b []byte, i, from int) int {
 	if len(b)-i < 8 {
 		return -1
@@ -49,7 +50,8 @@ func (n *node) guess(b []byte, i, from int) int {
 	return -1
 }
 
-// learn inserts a guess at the index "at", unless that exceeds a limit.
+// learn inserts a guess at the index "at", unless the guess exceeds a limit or the
+// members of the node are labels.
 func (n *node) learn(at int, text []byte, member int) {
 	if len(n.guesses) < maxGuesses && len(text) <= maxGuess && !n.labels {
 		n.guesses = append(n.guesses, guess{})

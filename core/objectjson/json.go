@@ -29,7 +29,7 @@ const (
 )
 
 // skipSpace returns the offset of the next byte that is not a blank. Programs rarely
-// write blanks, so that case is separate and small enough to be inlined.
+// write blanks, so the case without blanks is separate and small enough to be inlined.
 func skipSpace(b []byte, i int) int {
 	if i < len(b) && b[i] > ' ' {
 		return i
@@ -53,8 +53,8 @@ func at(b []byte, i int) byte {
 	return 0
 }
 
-// open enters the container that begins at i. It returns the offset of the first
-// element or, if there is none, the offset after the container.
+// open enters the container that begins at i. It returns the offset of the first element
+// and true, or the offset after an empty container and false.
 func open(b []byte, i int, closing byte) (pos int, more bool) {
 	i = skipSpace(b, i+1)
 	if at(b, i) == closing {
@@ -63,8 +63,8 @@ func open(b []byte, i int, closing byte) (pos int, more bool) {
 	return i, true
 }
 
-// next moves from the end of an element to the beginning of the following one. If
-// the container ends, it returns the offset after the container.
+// next returns the beginning of the element that follows the element ending at i, and
+// true. If the container ends, next returns the offset after the container and false.
 func next(b []byte, i int, closing byte) (pos int, more bool, f fault) {
 	i = skipSpace(b, i)
 	switch at(b, i) {
@@ -79,8 +79,9 @@ func next(b []byte, i int, closing byte) (pos int, more bool, f fault) {
 	return i, false, wantCommaOrBracket
 }
 
-// member parses a member's name and colon. The name, with its quotes, is
-// b[i:nameEnd]. On a fault, value is the offset of the fault.
+// member parses a member's name and colon. The name, with its quotes, is b[i:nameEnd].
+// The result "value" is the offset of the member's value or, on a fault, of the invalid
+// byte.
 func member(b []byte, i int) (nameEnd, value int, f fault) {
 	if at(b, i) != '"' {
 		return 0, i, wantName

@@ -1,8 +1,8 @@
 package objectjson
 
 // Member returns the JSON of a top-level member of a document. It returns nil if the
-// document has no such member or is not an object. If members have the same name,
-// the last one counts. The result aliases the document.
+// document has no such member or is not an object. If members have the same name, Member
+// uses the last one. The result aliases the document.
 func Member(document []byte, name string) []byte {
 	start := skipSpace(document, 0)
 	if at(document, start) != '{' {

@@ -111,8 +111,8 @@ func (p *pathParser) accept(c byte) bool {
 	return false
 }
 
-// member parses a name up to the next "." or "[". A character with another meaning
-// in full JSONPath is part of a name only after a backslash.
+// member parses a name up to the next "." or "[". A character with a special meaning in
+// full JSONPath belongs to the name only after a backslash.
 func (p *pathParser) member() (step, bool) {
 	const reserved = `.[]{}()*?@$,:'"\`
 	var name []byte

@@ -82,8 +82,8 @@ func (n *node) element(index int) *node {
 // wantsElements reports whether a route selects elements of an array here.
 func (n *node) wantsElements() bool { return n.each != nil || len(n.elements) > 0 }
 
-// route is a path with its destination, which is a slot, a part or both. A negative
-// slot means only a part.
+// route is a path with its destination, which is a slot, a part or both. If the slot is
+// negative, the destination is only the part.
 type route struct {
 	steps  []step
 	slot   int
@@ -117,9 +117,8 @@ func wellKnown() []route {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// compile builds the tree of all values that a schema selects. columns are the
-// compiled columns and prints the printers that they use; slots is the number of
-// slots.
+// compile builds the tree of all values that a schema selects. It also returns the
+// compiled columns, the printers that they use, and the number of slots.
 func compile(schema *api.Schema, find Printers) (root *node, columns []column, prints []*print, slots int, err error) {
 	routes := wellKnown()
 	if isSecret(schema) {
@@ -154,8 +153,8 @@ func buildTree(schema *api.Schema, routes []route) (*node, error) {
 	return root, nil
 }
 
-// isSecret reports whether objects may contain secrets. It includes kinds named
-// Secret of other groups, because they are as likely to contain secrets.
+// isSecret reports whether the objects of a schema may contain secrets. It returns true
+// for a kind Secret of any group, because such a kind is likely to contain secrets too.
 func isSecret(schema *api.Schema) bool {
 	return schema.Kind == "Secret" || schema.Resource.Group == "" && schema.Resource.Name == "secrets"
 }
@@ -216,7 +215,7 @@ func (n *node) attach(s step, child *node) {
 	}
 }
 
-// following returns the routes that continue with step s.
+// following returns the routes whose step at the given depth covers step s.
 func following(routes []route, s step, depth int) []route {
 	var out []route
 	for _, r := range routes {

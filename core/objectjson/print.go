@@ -10,13 +10,13 @@ import (
 type Printers func(name string) (p *Printer, cell int)
 
 // Printer computes cells from values of an object. A Scanner calls a printer once per
-// object, for all of its columns.
+// object, for all columns that share the printer.
 type Printer struct {
 	// Paths are the paths of the values, in the syntax of columns. If there are none, the
 	// printer uses the paths in the Path of its column, separated by blanks.
 	Paths []string
 	// Print computes the cells. The values are valid JSON, except in objects that are
-	// scanned with [Options.Unchecked]. Print is called for those as well.
+	// scanned with [Options.Unchecked]. Print is called for such objects as well.
 	Print func(*Values, *Cells)
 	// CountsOnly means that all cells are counts of members. The printer then also
 	// receives the data of Secrets, which other columns cannot show.
@@ -102,7 +102,8 @@ func (c *Cells) Add(text string) { c.Text = append(c.Text, text...) }
 //go:noinline
 func (c *Cells) AddValue(d Document) { c.Text = d.AppendText(c.Text) }
 
-// print is a printer in use by a Scanner.
+// print is a printer that columns of a Scanner use, with the values and cells of the
+// current object.
 type print struct {
 	printer *Printer
 	path    string // path of the column, if the printer has no paths
@@ -138,8 +139,8 @@ func (c *columnCompiler) addPrint(declared *api.Column, compiled *column) error 
 	return nil
 }
 
-// shared returns the print that earlier columns of the same printer use, or a new
-// one.
+// shared returns the print that earlier columns of the same printer use, or a new one. It
+// returns nil if the printer is unknown.
 func (c *columnCompiler) shared(declared *api.Column) (*print, int) {
 	printer, cell := c.find(declared.Printer)
 	if printer == nil {

@@ -159,7 +159,8 @@ func TestPickReadsMembers(t *testing.T) {
 	assert.Nil(t, parts[1])
 }
 
-// Unchecked values may be invalid. Documents then end at the first fault.
+// Unchecked values may be invalid. The methods of a Document then stop at the first
+// fault.
 func TestDocumentsOfInvalidValues(t *testing.T) {
 	for _, raw := range []string{"", "{", `{"a"`, `{"a":`, `{"a":[1,`, "[", `["`, `[1 2]`, `{"a":1 "b":2}`, `{1:2}`, "}", `"`} {
 		d := objectjson.Document(raw)

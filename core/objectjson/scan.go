@@ -55,7 +55,7 @@ type Scanner struct {
 
 // capture is the position of a value that a slot selects. The captures of one slot form a
 // linked list, so that the captures of an overridden member can be removed without
-// changing others.
+// changing other captures.
 type capture struct {
 	start, end int
 	link       int // previous capture of the slot, or -1
@@ -83,7 +83,7 @@ func NewPrintingScanner(schema *api.Schema, find Printers) (*Scanner, error) {
 	return s, nil
 }
 
-// Scan scans one object. The error is a [*SyntaxError].
+// Scan returns the envelope and the body of one object. The error is a [*SyntaxError].
 //
 // The Object does not alias raw. Its slices belong to the Scanner until the next Scan.
 // Its strings share one allocation, so callers that retain a single string for long
@@ -111,10 +111,10 @@ func (s *Scanner) Scan(raw []byte, opts Options) (api.Object, error) {
 	return s.object, nil
 }
 
-// Cells computes the columns of a valid object, for a client that chose their paths, in
-// bounded memory. A text of more than [MaxText] bytes is cut and ends with "…". If the
-// paths have more than 8192 results, all cells are Null. The cells belong to the Scanner
-// until the next call.
+// Cells computes the columns of a valid object in bounded memory, even if a client chose
+// the paths. A text of more than [MaxText] bytes is cut and ends with "…". If the paths
+// have more than 8192 results, all cells are Null. The cells belong to the Scanner until
+// the next call.
 func (s *Scanner) Cells(raw []byte) ([]api.Value, error) {
 	_, err := s.Scan(raw, Options{Unchecked: true, columnsOnly: true})
 	if cap(s.texts.bytes) > maxTexts {
@@ -281,8 +281,8 @@ func (s *Scanner) child(n *node, k int, o *overriding) *node {
 	return child
 }
 
-// takeBack removes the captures of a node and the nodes below it whose index is at least
-// "since".
+// takeBack removes the captures of a node, and of the nodes below it, if their index is
+// at least "since".
 func (s *Scanner) takeBack(n *node, since int) {
 	for _, slot := range n.under {
 		if slot == slotLabels {

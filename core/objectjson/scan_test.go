@@ -46,8 +46,7 @@ func newScanner(t testing.TB, d *dumbSchema) *objectjson.Scanner {
 	return s
 }
 
-// fixture reads one of the shared objects, without the whitespace that makes it
-// readable.
+// fixture reads one of the shared objects, and removes the whitespace between its tokens.
 func fixture(t testing.TB, name string) []byte {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "testdata", "objects", name))
 	require.NoError(t, err)
@@ -110,8 +109,8 @@ func optionsFromBits(bits int) objectjson.Options {
 	return objectjson.Options{KeepManagedFields: bits&1 != 0, KeepLastApplied: bits&2 != 0, KeepSecretData: bits&4 != 0}
 }
 
-// scanCases contains named documents. The simple evaluator checks the results of Scan;
-// accepted is whether both accept the document.
+// scanCases contains named documents. The simple evaluator checks the results of Scan.
+// The field accepted tells whether both accept the document.
 var scanCases = []struct {
 	name     string
 	raw      string
@@ -203,7 +202,8 @@ func TestScanLikeEncodingJSON(t *testing.T) {
 	}
 }
 
-// Every proper prefix of an object is an error with the correct position.
+// Scan rejects every proper prefix of an object, and the error contains the position of
+// the end.
 func TestScanTruncated(t *testing.T) {
 	s, pod := newScanner(t, podSchema()), fixture(t, "pod.json")
 	for end := range pod {

@@ -140,15 +140,15 @@ func (s *Span) words(b []byte, i int) (end int, complete bool) {
 func same(x uint64, c byte) uint64 { return ^((x ^ ones*uint64(c)) + ^uint64(highs)) }
 
 // inString marks the bytes of a word that are inside a string, by the parity of the
-// quotes up to each byte. Every byte of quoted contains the parity of the previous
-// words.
+// quotes up to each byte. Every byte of the argument "quoted" contains the parity of the
+// previous words.
 func inString(quotes, quoted uint64) uint64 { return quotes>>7*ones<<7&highs ^ quoted }
 
 // carried copies the parity of the last byte of a word to every byte.
 func carried(inside uint64) uint64 { return uint64(int64(inside)>>63) & highs }
 
-// closes tracks the depth through the brackets of a word, and stops at the bracket
-// that reaches depth zero.
+// closes returns the depth after the brackets of a word. If a bracket reaches depth zero,
+// closes returns zero and the index of that bracket.
 func closes(opening, closing uint64, depth int) (left, at int) {
 	for both := opening | closing; both != 0; both &= both - 1 {
 		if depth++; both&-both&closing != 0 {
@@ -161,8 +161,9 @@ func closes(opening, closing uint64, depth int) (left, at int) {
 	return depth, 0
 }
 
-// escapes marks the bytes after an unescaped backslash. The first byte may be
-// escaped by the previous word, and the first byte of the next word by this one.
+// escapes marks the bytes after an unescaped backslash. The argument "first" marks the
+// first byte if the previous word escapes it. The result "next" does the same for the
+// next word.
 func escapes(backslash, first uint64) (behind, next uint64) {
 	behind = first
 	for rest := backslash &^ first; rest != 0; rest &= rest - 1 {

@@ -12,7 +12,8 @@ import (
 )
 
 // end returns the offset at which a Span finds the end of the value at the front of text.
-// cut returns the size of the next piece, given the number of bytes that are left.
+// The function cut returns the size of the next piece, given the number of bytes that are
+// left.
 func end(text []byte, cut func(left int) int) (int, bool) {
 	var s objectjson.Span
 	var seen []byte

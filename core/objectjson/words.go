@@ -10,7 +10,7 @@ const (
 	highs = 0x8080808080808080
 )
 
-// word returns the first eight bytes.
+// word returns the first eight bytes as a little-endian number.
 func word(b []byte) uint64 {
 	_ = b[7]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
