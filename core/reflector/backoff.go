@@ -9,8 +9,8 @@ const (
 )
 
 // Backoff computes the times of retries. The delays start at 0.8 s and double up to 30 s,
-// and random jitter extends each by up to 100 %. They start over after two minutes
-// without a failure (rule R10).
+// and random jitter extends each delay by up to 100 %. The delays start over after two
+// minutes without a failure (rule R10).
 type Backoff struct {
 	rand  *lite.Rand
 	delay int64
@@ -20,7 +20,8 @@ type Backoff struct {
 // NewBackoff returns a Backoff that takes its jitter from rand.
 func NewBackoff(rand *lite.Rand) Backoff { return Backoff{rand: rand} }
 
-// Next returns when to retry after a failure at time now, in milliseconds.
+// Next returns the time of the retry after a failure at the time "now". Both times are in
+// milliseconds.
 func (b *Backoff) Next(now int64) int64 {
 	if b.delay == 0 || now-b.last > quietResetMillis {
 		b.delay = minDelayMillis

@@ -10,9 +10,9 @@ import (
 // snapshotBlock adds the objects of a block to the list. If the block is corrupt,
 // the subscription starts over.
 //
-// The first list does not decompress bodies. A later list compares bodies with those of
-// the state, because objects with equal versions may differ after the source was restored
-// from a backup.
+// The first list does not decompress bodies. A later list compares its bodies with the
+// bodies of the state, because objects with equal versions may differ after the source
+// was restored from a backup.
 func (r *Reflector) snapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	if r.phase != listing {
 		return api.Protocol("received SnapshotBlock outside of a snapshot")
@@ -32,10 +32,10 @@ func (r *Reflector) snapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 	return nil
 }
 
-// addBlock passes the objects of a block to add. indices are the indices of their bodies
-// in the block of bodies; if empty, the bodies are in the order of the objects. Objects
-// refer to label sets by their index in b. The bodies are not checked before one of them
-// is read.
+// addBlock passes the objects of a block to the function add. The argument indices
+// contains the position of each object's body in the block of bodies; if empty, the
+// bodies are in the order of the objects. Objects contain the index of their label set in
+// b. A corrupt block of bodies is detected only when a body is read.
 func (r *Reflector) addBlock(b *wire.Block, bodies wire.BlockBodies, indices []uint32, add func(*cacher.Update) *api.Status) (status *api.Status) {
 	arena := r.cacher.Arena()
 	block := arena.OpenBlock(bodies, false)
@@ -66,7 +66,7 @@ func (r *Reflector) addBlock(b *wire.Block, bodies wire.BlockBodies, indices []u
 	return status
 }
 
-// storedBlock adds the objects of a persisted block.
+// storedBlock passes the objects of a persisted block to the function add.
 func (r *Reflector) storedBlock(f *wire.StoredBlock, add func(*cacher.Update) *api.Status) *api.Status {
 	block := r.restored.block
 	if block == nil {

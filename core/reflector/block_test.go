@@ -21,7 +21,7 @@ func block(label string, list ...string) *wire.SnapshotBlock {
 	return encoded(&b)
 }
 
-// encoded returns the frame of a block.
+// encoded returns the frame that contains a block.
 func encoded(b *wire.Block) *wire.SnapshotBlock {
 	f := &wire.SnapshotBlock{}
 	envelopes, bodies := b.Encode(f, nil, nil)
@@ -100,7 +100,8 @@ func TestCorruptBlockStartsOver(t *testing.T) {
 	}
 }
 
-// blockOfDelta returns a block with one delta, whose base has no body.
+// blockOfDelta returns a block with one object, whose body is a delta from a missing
+// base.
 func blockOfDelta(t *testing.T) *wire.SnapshotBlock {
 	t.Helper()
 	c := delta(api.Added, "default/x rv=8", 3)
@@ -110,8 +111,8 @@ func blockOfDelta(t *testing.T) *wire.SnapshotBlock {
 }
 
 // After the source was restored from a backup, an object may have different content at
-// the same version. A relist detects this, although lists otherwise do not decompress
-// blocks (R11).
+// the same version. A relist detects the different content, although a first list does
+// not decompress blocks (R11).
 func TestARelistFindsOtherBodiesOfEqualVersions(t *testing.T) {
 	r := newRig(t)
 	list := func(text string) {

@@ -8,15 +8,15 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A collection that requests rows first has objects whose bodies are pending after its
-// first snapshot. Bodies arrive while the collection is live, each for exactly the
-// version that the state has. A change or deletion of the object also ends the wait for
-// its body. When no body is pending, the collection is like any other.
+// If a collection requests rows first, the bodies of its objects are pending after the
+// first snapshot. Bodies arrive while the collection is live, and each body belongs to
+// exactly the version in the state. A change or deletion of the object also ends the wait
+// for its body. When no body is pending, the collection behaves like any other.
 //
 // Later snapshots contain the bodies, and replace the state only when they end.
 
-// maxWanted is the maximum number of bodies that are requested at a time. A session has
-// the same limit.
+// maxWanted is the maximum number of bodies that are requested at a time. A session
+// accepts the same number.
 const maxWanted = 256
 
 // Bodies tracks the bodies that a collection waits for, or the reason why it continues
@@ -60,7 +60,8 @@ func (b *Bodies) Pending(key api.Key) bool {
 	return b.missing > 0 && b.has(b.reflector.cacher.State().Find(key))
 }
 
-// Complete reports whether the state has all of its bodies.
+// Complete reports whether the state has all of its bodies. It returns true if the
+// collection does not request rows first.
 func (b *Bodies) Complete() bool {
 	r := b.reflector
 	return !r.cfg.Scope.RowsFirst || r.cacher.Ready() && b.missing == 0 && b.left == nil
@@ -101,7 +102,7 @@ func (b *Bodies) Leave(why *api.Status) bool {
 	return true
 }
 
-// dropWanted drops the requests of bodies that are no longer pending.
+// dropWanted drops the requests for bodies that are no longer pending.
 func (b *Bodies) dropWanted() {
 	b.wanted = slices.DeleteFunc(b.wanted, func(key api.Key) bool { return !b.Pending(key) })
 }
@@ -161,8 +162,8 @@ func (b *Bodies) completed() {
 	r.OnBodies(nil)
 }
 
-// forgetHistory removes all events from the history window. Some of them refer to objects
-// without bodies, and a later watch must not receive those.
+// forgetHistory removes all events from the history window. Some events refer to versions
+// without bodies, and a later watch must not receive such events.
 func (r *Reflector) forgetHistory() { r.cacher.Watches().ForgetHistory(r.cacher.ResourceVersion()) }
 
 // snapshotBodies sets the bodies of a block. If the state does not have the objects and
@@ -206,7 +207,8 @@ func (r *Reflector) snapshotBodies(f *wire.SnapshotBodies, bytes int) error {
 	return nil
 }
 
-// set sets the bodies of the rows that findRows found, if they are pending.
+// set stores the bodies of the rows that findRows found. It skips bodies that are not
+// pending.
 func (b *Bodies) set(list []wire.RowBody, block wire.BlockBodies) (status *api.Status) {
 	c := b.reflector.cacher
 	var member store.MemberRef
@@ -253,9 +255,9 @@ func (b *Bodies) findRows(f *wire.SnapshotBodies) bool {
 	return len(b.known) == int(f.Objects) && digest == f.Digest
 }
 
-// settleChanged ends the wait for the body of an object that was changed or deleted.
-// before is the ID that the object had. If the new version has no body either, the wait
-// continues.
+// settleChanged ends the wait for the body of an object that was changed or deleted. The
+// argument before is the ID of the object before the change. If the new version has no
+// body either, the wait continues.
 func (b *Bodies) settleChanged(key api.Key, before store.ID) {
 	c := b.reflector.cacher
 	if id := c.State().Find(key); id == 0 || c.Arena().Envelope(c.State().Version(id)).Body().Codec != api.NoBody {

@@ -68,7 +68,7 @@ func (r *rig) subscribes(within int64) *wire.Subscribe {
 }
 
 // knowing returns a reflector that received the state of version rv on an earlier
-// connection, and has just subscribed to the changes after it.
+// connection, and has just subscribed to the changes after rv.
 func knowing(t *testing.T, rv api.ResourceVersion) *rig {
 	r := newRig(t)
 	r.Connected(5000)
@@ -247,8 +247,8 @@ func TestBackoffOverManyFailures(t *testing.T) {
 	}
 }
 
-// Too many requests, internal errors and versions that the connector does not have yet
-// cause a delay. The state remains, and the reflector does not relist.
+// Overload, internal errors, and versions that the connector does not have yet only delay
+// the next subscription. The state remains, and the reflector does not relist.
 func TestTemporaryErrorKeepsTheStateAndRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		status *api.Status
@@ -278,7 +278,7 @@ func TestTemporaryErrorKeepsTheStateAndRetries(t *testing.T) {
 	}
 }
 
-// A relist is no older than the last state. If the relist expires as well, it is
+// A relist is not older than the last state. If the relist expires as well, it is
 // discarded, and repeated after a delay (client-go's ResyncWithResourceVersion,
 // ExpiredExactResourceVersion and FullListIfExpired).
 func TestRelistIsNoOlderThanTheState(t *testing.T) {
@@ -315,9 +315,9 @@ func TestResourceVersionUpdate(t *testing.T) {
 	require.Equal(t, versions{20, 30, 40}, append(at, r.cacher.ResourceVersion()))
 }
 
-// The state is valid after the mark at its end (client-go's WatchList). A subscription
-// that ends before the mark continues or starts over, and a subscription that ends later
-// resumes. A subscription is replaced if the mark does not arrive in time.
+// A snapshot becomes the state at its end mark (client-go's WatchList). A subscription
+// that ends before the mark continues or starts over, and one that ends after the mark
+// resumes. If the mark does not arrive in time, the reflector replaces the subscription.
 func TestWatchList(t *testing.T) {
 	begun := func(t *testing.T) *rig {
 		r := newRig(t)

@@ -36,8 +36,8 @@ func (r *rig) begins(epoch uint64, f *wire.SnapshotBegin) {
 	require.NoError(r.t, r.Receive(f, 0))
 }
 
-// The request contains the key directly after the last object, and the version of the
-// last changes.
+// The request for the rest of a snapshot contains the key directly after the last object,
+// and the version of the last changes.
 func TestB38_SnapshotContinuesAfterItsLastObject(t *testing.T) {
 	r := interrupted(t, false, "default/a rv=1", "default/b rv=2")
 	f := r.asked()

@@ -28,7 +28,7 @@ func (d Direct) Object(p *cacher.Update) error {
 	return nil
 }
 
-// Removed processes a deletion.
+// Removed applies a deletion. An error means that no deletion was expected.
 func (d Direct) Removed(key api.Key, rv api.ResourceVersion) error {
 	if err := d.expect("a deletion"); err != nil {
 		return err

@@ -4,8 +4,8 @@
 //
 // A [Reflector] is driven by connection events (Connected, Disconnected), by frames
 // ([Reflector.Receive]) and by the clock. Outgoing returns the frames to send. The
-// reflector follows the rules of the Kubernetes client loop (R1 to R12) and three of its
-// own:
+// reflector follows the rules of the Kubernetes client loop (R1 to R12) and three
+// additional rules:
 //
 //   - The resume version advances by whole revisions only.
 //   - A new list replaces the old state in one step, when it is complete.
@@ -19,6 +19,7 @@
 //
 // Without a connector, objects arrive one by one ([Direct]).
 //
-// Persisted state is replayed before the first connection, together with the time
-// of its last progress ([Restored]). Its objects are loaded on demand (lazy.go).
+// Persisted state is replayed before the first connection, together with the time of its
+// last progress ([Restored]). The objects of persisted state are loaded on demand
+// (lazy.go).
 package reflector

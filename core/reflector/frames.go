@@ -9,9 +9,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Receive processes a frame of the current subscription, except Schema. bytes is the size
-// of the frame, which uses credit. An error means that the connector violated the
-// protocol.
+// Receive processes a frame of the current subscription, except Schema. The argument
+// bytes is the size of the frame, which reduces the remaining credit. An error means that
+// the connector violated the protocol.
 func (r *Reflector) Receive(f wire.Frame, bytes int) error {
 	switch f := f.(type) {
 	case *wire.LabelSet:
@@ -91,8 +91,8 @@ func (r *Reflector) UsedBytes() int {
 	return r.cacher.Arena().UsedBytes() + r.cacher.Bodies().UsedBytes() + r.labels.bytes + r.restored.unloaded
 }
 
-// label sets the label set of an object before the object is stored. It adds a
-// reference, which done releases.
+// label sets the label set of an object before the object is stored. It adds a reference,
+// which done releases, or returns an error if the label set is undefined.
 func (r *Reflector) label(p *cacher.Update, c *wire.Change) *api.Status {
 	set := r.labels.find(c.LabelSet)
 	if set == nil {
@@ -115,9 +115,9 @@ func (r *Reflector) number(set *labelSet) uint32 {
 	return set.number
 }
 
-// setEnvelope sets the envelope of an object to be stored. For a patch it applies the
-// patch to the previous version, using head as buffer. prefetched is usually the ID of
-// the object, but may have been reused for another object.
+// setEnvelope sets the envelope of an object to be stored. It applies a patch to the
+// previous version, in the buffer head. The argument prefetched is usually the ID of the
+// object, but that ID may have been reused for another object.
 func (r *Reflector) setEnvelope(p *cacher.Update, c *wire.Change, state *store.Store, prefetched store.ID, head *[]byte) (status *api.Status) {
 	if c.Patch == nil {
 		p.Envelope = c.Envelope
@@ -213,7 +213,7 @@ func (r *Reflector) snapshotBegin(f *wire.SnapshotBegin) error {
 		return api.Protocol("SnapshotBegin continues a snapshot that was not requested")
 	}
 	r.phase, r.asked = listing, r.now
-	r.total = min(f.Total, math.MaxInt32) // an estimate, which a number of JavaScript must represent exactly
+	r.total = min(f.Total, math.MaxInt32) // an estimate; the limit is a number that JavaScript represents exactly
 	return nil
 }
 
@@ -250,8 +250,9 @@ func (r *Reflector) snapshotEnd(f *wire.SnapshotEnd) error {
 	return nil
 }
 
-// prefetchAtOnce is the number of changes whose objects are prefetched together.
-// Their memory fits into the first-level processor cache until they are applied.
+// prefetchAtOnce is the number of changes whose objects are prefetched together. The
+// memory of these objects fits into the first-level processor cache until the changes are
+// applied.
 const prefetchAtOnce = 64
 
 // changes applies events to the list in progress, or else to the state. Events do not
@@ -317,7 +318,7 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 }
 
 // answered records that a subscription resumed without a snapshot. It returns an error if
-// that is not allowed now.
+// a resumption is not allowed now.
 func (r *Reflector) answered(what string) error {
 	err := r.expected(what)
 	if err == nil && r.phase == subscribed {
@@ -327,7 +328,7 @@ func (r *Reflector) answered(what string) error {
 }
 
 // expected returns an error if changes are not allowed now: before a subscription, or
-// after a request for a snapshot. Accepting them would leave a permanent gap.
+// after a request for a snapshot. Accepting changes then would leave a permanent gap.
 func (r *Reflector) expected(what string) error {
 	switch {
 	case r.follows():
@@ -351,8 +352,8 @@ func (r *Reflector) progressed(f *wire.Progress) error {
 	return nil
 }
 
-// sourceError records why the source makes no progress, also for readers of this
-// engine. The connection works, so the subscription continues, and the age of the
+// sourceError records why the source makes no progress, and reports the reason to readers
+// of this engine. The connection works, so the subscription continues, and the age of the
 // data does not change.
 func (r *Reflector) sourceError(f *wire.SourceError) {
 	r.asked = r.now
@@ -366,8 +367,8 @@ func (r *Reflector) sourceError(f *wire.SourceError) {
 }
 
 // ended handles the end of the subscription. It relists after a 410, and retries slowly
-// while authorization is missing. It retries with backoff after overload and while the
-// resource is absent. Other client errors are final.
+// while authorization is missing. It gives up after a 400, 413 or 422. After any other
+// status it retries with backoff, and not before the pause that the status requests.
 func (r *Reflector) ended(status *api.Status) {
 	if status == nil {
 		status = api.Internal("the connector ended the subscription without a reason")
@@ -400,7 +401,7 @@ func (r *Reflector) ended(status *api.Status) {
 
 func (r *Reflector) wait(at int64) { r.phase, r.retryAt = waiting, at }
 
-// consumed grants the connector more credit once it has used half of its credit.
+// consumed grants the connector more credit when half of the credit is used.
 func (r *Reflector) consumed(bytes int) {
 	r.received += uint64(bytes)
 	if r.received >= r.cfg.Credit/2 {

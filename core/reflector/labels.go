@@ -15,8 +15,8 @@ type labelSets struct {
 	bytes int            // estimated memory of the definitions
 }
 
-// labelSet is one definition. It stores the arena's ID but holds no reference, so
-// the arena frees the set with its last object.
+// labelSet is one definition. It stores the ID of the set in the arena but holds no
+// reference, so the arena frees the set with the last object that uses it.
 type labelSet struct {
 	id                 uint32
 	labels             api.Labels

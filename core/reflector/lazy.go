@@ -8,9 +8,10 @@ import (
 )
 
 // When an engine restores its state after a wake-up, most persisted objects are not
-// needed: usually one event arrives for a few readers. Chunk bodies therefore stay
-// in storage as unloaded segments of the store, and are loaded on demand. A
-// persisted change of an object loads its segment.
+// needed: usually one event arrives for a few readers. Chunk bodies therefore stay in
+// storage as unloaded segments of the store, and are loaded on demand. If the stored
+// state contains a later change of an object, the restore loads the segment of that
+// object.
 
 // Body is the part of a chunk that contains its objects.
 type Body struct {

@@ -12,7 +12,7 @@ import (
 
 // This file tests a subscription that receives a delta whose base is missing.
 
-// delta returns an object whose body is the delta from a version that the reader
+// delta returns a change whose body is a delta from the version base, which the reader
 // should have.
 func delta(kind api.EventType, text string, base api.ResourceVersion) wire.Change {
 	c := changes(kind, text)[0]
@@ -21,7 +21,7 @@ func delta(kind api.EventType, text string, base api.ResourceVersion) wire.Chang
 	return c
 }
 
-// patched returns an object as a patch of an earlier version.
+// patched returns a change whose envelope is a patch of an earlier version.
 func patched(t *testing.T, previous, current string) wire.Change {
 	before, c := objects.Update(previous), changes(api.Modified, current)[0]
 	patch, ok := wire.AppendPatch(nil, before.Envelope, c.Envelope, c.Envelope.Body())
@@ -47,8 +47,8 @@ func holding(t *testing.T) *rig {
 	return r
 }
 
-// unsubscribed returns the subscription of the unsubscribe frame. The test fails if the
-// output contains any other frame.
+// unsubscribed returns the subscription that the Unsubscribe frame in the output ends.
+// The test fails if the output contains any other frame.
 func (r *rig) unsubscribed() uint32 {
 	r.t.Helper()
 	frameType, payload, rest, err := wire.Next(r.Outgoing())
@@ -112,8 +112,8 @@ func TestDifferencesFromMissingVersionsStartOver(t *testing.T) {
 	}
 }
 
-// recovers waits for the next subscription, which requests a snapshot after one
-// back-off, and responds to it.
+// recovers waits for the next subscription, which requests a snapshot after one back-off,
+// and responds with a snapshot.
 func (r *rig) recovers() {
 	r.t.Helper()
 	start := r.now
@@ -193,7 +193,7 @@ func TestRepeatedMissingVersionsBackOff(t *testing.T) {
 }
 
 // The error for a persisted state that lacks a base names that base, and not the frame
-// after it.
+// that follows.
 func TestReplayErrorNamesTheMissingBase(t *testing.T) {
 	stored := (&wire.Schema{Subscription: 1, Schema: objects.Pods()}).Append(nil)
 	stored = (&wire.LabelSet{Subscription: 1, ID: 1}).Append(stored)

@@ -88,11 +88,11 @@ type Reflector struct {
 	clusterID  string      // ID of the history of the resource versions, from the connector
 	labels     *labelSets  // of the current subscription
 	deltaEpoch uint64      // epoch of the versions above deltaEpochSince, from the connector
-	// Versions up to deltaEpochSince have other bases.
+	// Versions up to deltaEpochSince have the bases of an earlier epoch.
 	deltaEpochSince api.ResourceVersion
 	// listed is the resource version of the list in progress: the list has all objects up
 	// to its last key as of this version. It is zero if the list cannot be continued.
-	// Objects with versions up to listedSince have other bases.
+	// Objects with versions up to listedSince have the bases of an earlier epoch.
 	listed, listedSince api.ResourceVersion
 
 	head       []byte      // scratch
@@ -117,8 +117,8 @@ type Reflector struct {
 	// that the connector cannot serve.
 	OnSchema func()
 	OnFault  func(*wire.ObjectError)
-	// OnRefused is called when either side gives up the collection permanently. Readers
-	// of this engine then receive no more data either.
+	// OnRefused is called when the connector or this engine gives up the collection
+	// permanently. Readers of this engine then receive no more data either.
 	OnRefused func(why *api.Status)
 	// OnBodies is called when no body is pending any longer, with the reason if the
 	// collection continues without bodies.
@@ -135,10 +135,11 @@ func New(cfg Config, c *cacher.Cacher) *Reflector {
 	return r
 }
 
-// Cacher returns the cacher.
+// Cacher returns the cacher that the reflector feeds.
 func (r *Reflector) Cacher() *cacher.Cacher { return r.cacher }
 
-// Outgoing returns and clears the frames to send.
+// Outgoing returns the frames to send and clears the output. If a read waits for
+// progress, Outgoing adds a request for progress.
 func (r *Reflector) Outgoing() []byte {
 	if r.follows() && !r.requested && r.cacher.Waits().Any() {
 		r.requested = true
@@ -180,8 +181,8 @@ func (r *Reflector) Opening() {
 	}
 }
 
-// Connected subscribes on a new connection. The connector promised progress every
-// progressMillis.
+// Connected subscribes on a new connection, whose connector promised progress every
+// progressMillis milliseconds.
 func (r *Reflector) Connected(progressMillis int64) {
 	r.period = max(progressMillis, 1)
 	if r.phase != refused {
@@ -261,8 +262,8 @@ func (r *Reflector) resubscribe() {
 	r.subscribe()
 }
 
-// Tick sets the time and performs the work that is due. If the collection is
-// stale for a known reason, it also reports this to readers of this engine.
+// Tick sets the time and performs the work that is due. If the collection is stale for a
+// known reason, Tick also reports the reason to readers of this engine.
 func (r *Reflector) Tick(now int64) {
 	r.now = now
 	if why := r.why(); why != nil && r.phase != refused && r.stale() && r.cacher.Upstream().Failure() == nil {
@@ -284,7 +285,7 @@ func (r *Reflector) Retry() {
 	}
 }
 
-// silentAt returns when a silent subscription is replaced.
+// silentAt returns the time at which a silent subscription is replaced.
 func (r *Reflector) silentAt() int64 { return max(r.progressAt, r.asked) + stalePeriods*r.period }
 
 // NextTick returns the time at which Tick has work to do, or zero if there is none.
@@ -416,8 +417,8 @@ func (r *Reflector) Denied() *api.Status {
 	return nil
 }
 
-// Absent reports whether the connector did not know the resource at the last attempt. The
-// resource may be installed later.
+// Absent reports whether the last attempt failed because the connector does not know the
+// resource. The resource may be installed later.
 func (r *Reflector) Absent() bool { return r.status != nil && r.status.Code == api.CodeNotFound }
 
 // forbidden reports whether authorization is missing.

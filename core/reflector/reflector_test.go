@@ -151,7 +151,7 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind    api.EventType
 		object  string
-		rv      api.ResourceVersion // version of the key afterwards; zero if it is deleted
+		rv      api.ResourceVersion // version of the object afterwards; zero if the object is deleted
 		current api.ResourceVersion
 	}{
 		"added":                {api.Added, "default/c rv=7", 7, 7},
@@ -178,7 +178,8 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 }
 
 // The version to resume from advances with Events and Progress, and never goes back (R7).
-// A frame of events contains whole revisions, and progress does not depend on an object.
+// A frame of events contains whole revisions, and Progress advances the version without a
+// change.
 func TestR7_ResumeVersion(t *testing.T) {
 	r := following(t)
 	require.NoError(t, r.Receive(&wire.Events{ResourceVersion: 7, Changes: changes(api.Modified, "default/a rv=7", "default/b rv=7")}, 1))
@@ -383,8 +384,8 @@ func TestReadsAreDeniedWhileNoConnectionIsOpened(t *testing.T) {
 	require.Nil(t, r.Denied(), "the next attempt may succeed")
 }
 
-// The connector's estimate of the number of objects is limited to 53 bits, because
-// JavaScript represents no larger integers exactly.
+// The connector's estimate of the number of objects is limited, because JavaScript
+// represents integers exactly only up to 53 bits.
 func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 	r := newRig(t)
 	r.Connected(10_000)
@@ -395,7 +396,7 @@ func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 }
 
 // The status reports why progress is missing once the collection is stale. The reason of
-// a refusal replaces it.
+// a refusal replaces this status.
 func TestMissedProgress(t *testing.T) {
 	r := following(t)
 	why := api.Unavailable("the source does not report progress")

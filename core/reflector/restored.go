@@ -20,9 +20,9 @@ type Restored struct {
 // Restored returns the part that restores a persisted state.
 func (r *Reflector) Restored() *Restored { return &r.restored }
 
-// Replay processes persisted frames with progressAt as the current time. It collects
-// the dictionaries that they define. An error means that the frames were not
-// written by this program; the reflector is then unusable.
+// Replay processes persisted frames with progressAt as the current time. It collects the
+// dictionaries that the frames define. An error means that the frames are not a valid
+// state; the reflector is then unusable.
 func (s *Restored) Replay(frames []byte, progressAt int64) error {
 	r := s.reflector
 	r.now = progressAt
@@ -92,7 +92,8 @@ func (s *Restored) schema(f *wire.Schema) error {
 	return nil
 }
 
-// dictionaryOf returns the dictionary that a schema refers to.
+// dictionaryOf returns the dictionary that a schema refers to, or nil if it refers to
+// none. It returns an error if the dictionary is missing.
 func dictionaryOf(f *wire.Schema, known []wire.Dictionary) ([]byte, error) {
 	for _, d := range known {
 		if d.ID == f.Dictionary {
@@ -105,9 +106,9 @@ func dictionaryOf(f *wire.Schema, known []wire.Dictionary) ([]byte, error) {
 	return nil, nil
 }
 
-// End ends the replay. The state counts as current at the time given to the
-// last Replay, and the reflector waits for its first connection. It returns false
-// if the replay did not contain a complete state.
+// End ends the replay. The time given to the last Replay becomes the time of the last
+// progress, and the reflector waits for its first connection. End returns false if the
+// replay did not contain a complete state.
 func (s *Restored) End() bool {
 	r := s.reflector
 	r.phase, r.labels, r.out = idle, &labelSets{}, nil
@@ -117,5 +118,6 @@ func (s *Restored) End() bool {
 	return r.schema && r.cacher.Ready()
 }
 
-// Current reports whether the state is the restored one, and no list has replaced it.
+// Current reports whether the state is still the restored one, because no list has
+// replaced it.
 func (s *Restored) Current() bool { return s.ended && s.reflector.Relists == 0 }
