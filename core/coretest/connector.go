@@ -22,8 +22,8 @@ type resource struct {
 	refuse *api.Status         // if set, subscribers receive this status instead of the collection
 }
 
-// connector is the serving side: the state of each resource and the configuration of
-// its sessions.
+// connector is the serving side: the state of each resource, and the configuration of the
+// sessions.
 type connector struct {
 	session    session.Config
 	history    history.Limits
@@ -68,14 +68,14 @@ func (c *connector) reset() {
 	}
 }
 
-// empty gives a resource an empty cacher.
+// empty replaces the cacher of a resource by an empty one.
 func (c *connector) empty(r *resource) {
 	r.cacher = cacher.New(cacher.Config{Schema: r.schema, History: c.history, DeltaEpoch: c.deltaEpoch})
 	r.served = session.NewCollection(r.cacher)
 }
 
-// restart has the effect of restarting the connector: the history is lost, and the state
-// and its bases remain.
+// restart simulates a restart of the connector: the history is lost, and the state with
+// its bases remains.
 func (c *connector) restart(now int64) {
 	for _, r := range c.resources {
 		old := r.cacher
@@ -111,7 +111,7 @@ func (c *connector) tick(now int64) {
 	}
 }
 
-// progress makes every source report progress.
+// progress makes the source of every listed resource report progress.
 func (c *connector) progress(now int64) {
 	for _, r := range c.resources {
 		if r.cacher.Ready() {
@@ -147,8 +147,8 @@ func (c *connector) find(name string) (*resource, error) {
 	return nil, fmt.Errorf("there is no resource %s; there are %s", name, strings.Join(names, ", "))
 }
 
-// object parses the notation of package objects. An object without a body gets a
-// small one.
+// object parses the notation of package objects. An object without a body gets a small
+// body.
 func (r *resource) object(text string) (put *cacher.Update, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -165,8 +165,8 @@ func (r *resource) object(text string) (put *cacher.Update, err error) {
 	return objects.UpdateOf(o), nil
 }
 
-// apply stores an object, with a delta as its body if delta is set. It then overwrites
-// the input buffer, to detect a cacher that retains it.
+// apply stores an object. If delta is true, it first replaces the body by a delta. It
+// finally overwrites the envelope, to detect a cacher that retains that buffer.
 func (r *resource) apply(put *cacher.Update, delta bool, now int64) error {
 	if delta {
 		if err := r.difference(put); err != nil {
@@ -180,8 +180,8 @@ func (r *resource) apply(put *cacher.Update, delta bool, now int64) error {
 	return nil
 }
 
-// list replaces the whole state. source is the cluster ID of the version, which most
-// scenarios leave empty.
+// list replaces the whole state. The argument source is the cluster ID that the version
+// belongs to; most scenarios leave it empty.
 func (r *resource) list(source string, rv api.ResourceVersion, puts []*cacher.Update, now int64) {
 	r.cacher.Listing().Begin()
 	for _, p := range puts {

@@ -28,7 +28,8 @@ type harness struct {
 	request   uint32
 	token     string // continue token of the last page
 	snapshots []*snapshot
-	// chunkWanted is set when the next chunk of the request chunkOf must be requested.
+	// chunkWanted means that the harness must request the next chunk for the request
+	// chunkOf.
 	chunkWanted bool
 	chunkOf     uint32
 	saved       map[uint32][]byte // saved sessions, by reader
@@ -53,7 +54,7 @@ func newHarness() *harness {
 }
 
 // Run runs the scenario. It returns the engine's output of each step and the transcript.
-// A panic is returned as an error, so that other scenarios can still run.
+// Run returns a panic as an error, so that other scenarios can still run.
 func (s *Scenario) Run() (outputs []string, t *Transcript, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -76,7 +77,8 @@ func (s *Scenario) Run() (outputs []string, t *Transcript, err error) {
 	return outputs, t, nil
 }
 
-// Check runs the scenario and compares its outputs with those in the file.
+// Check runs the scenario, and returns an error if an output differs from the output in
+// the file.
 func (s *Scenario) Check() error {
 	outputs, _, err := s.Run()
 	if err != nil {
@@ -128,7 +130,7 @@ func difference(want, got string) string {
 	return b.String()
 }
 
-// do executes one verb and runs until the system is idle.
+// do executes one verb, and then delivers messages until none is left.
 func (h *harness) do(v *verb) error {
 	handle, ok := verbs[v.name]
 	if !ok {
@@ -166,7 +168,8 @@ func (h *harness) toEngine(f frame) error {
 	return h.step(f.Append(nil))
 }
 
-// stabilize moves frames and messages until none are left.
+// stabilize moves frames and messages until none are left. It returns an error if the
+// exchange does not end.
 func (h *harness) stabilize() error {
 	for range maxMoves {
 		if err := h.drain(); err != nil {

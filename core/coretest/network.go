@@ -32,7 +32,7 @@ type network struct {
 	old     bool // the connector does not know the frames that were added to the protocol later
 	silent  bool // the open stream drops all messages silently
 	// The network replaces the bytes "from" with the bytes "to" in the next message that
-	// contains them. It does nothing while "from" is empty.
+	// contains "from". It does nothing while "from" is empty.
 	from, to []byte
 	queue    []message
 }
@@ -43,8 +43,8 @@ type message struct {
 	data []byte
 }
 
-// move makes one pending move, such as the delivery of a message. It reports whether
-// there was one.
+// move makes one pending move, such as the delivery of a message. It reports whether a
+// move was pending.
 func (h *harness) move() (bool, error) {
 	n := &h.network
 	if h.chunkWanted {
@@ -122,13 +122,13 @@ func (h *harness) deliver() error {
 	return nil
 }
 
-// hideNewFrames gives frames that were added to the protocol later an unknown type, which
-// is how an old connector sees them.
+// hideNewFrames changes the type of each ChooseColumns frame to an unknown one, because
+// an old connector does not know these frames.
 func hideNewFrames(message []byte) {
 	for len(message) > 0 {
 		t, _, rest, err := wire.Next(message)
 		if err != nil {
-			return // the session reports it
+			return // the session reports the error
 		}
 		if t == wire.TypeChooseColumns {
 			message[0] = 0xff

@@ -46,7 +46,7 @@ func (p *printer) line(format string, args ...any) {
 	fmt.Fprintf(&p.out, format+"\n", args...)
 }
 
-// take returns the lines since the last call.
+// take returns the lines since the last call, or "(nothing)".
 func (p *printer) take() string {
 	text := p.out.String()
 	p.out.Reset()

@@ -32,8 +32,8 @@ type Call struct {
 // Nothing is the value of Ready for a call that returned no bytes.
 const Nothing = "-"
 
-// WriteTo writes one JSON object per line. The first contains the name and the
-// number of steps.
+// WriteTo writes one JSON object per line. The first line contains the name and the
+// number of steps, and each further line contains a call.
 func (t *Transcript) WriteTo(w io.Writer) (int64, error) {
 	head := struct {
 		Scenario string `json:"scenario"`
@@ -82,8 +82,8 @@ func (r *recorded) tick(millis int64) {
 	r.engine.Tick(millis)
 }
 
-// step passes a copy of the input and overwrites it afterwards, so that an engine
-// that retains part of its input produces wrong output.
+// step passes a copy of the input to the engine and then overwrites the copy, so that an
+// engine that retains part of its input produces wrong output.
 func (r *recorded) step(frames []byte) error {
 	call := Call{Step: hex.EncodeToString(frames)}
 	input := append([]byte(nil), frames...)
@@ -96,7 +96,8 @@ func (r *recorded) step(frames []byte) error {
 	return err
 }
 
-// take calls Ready and Advance. The caller owns the returned bytes.
+// take returns the output of Ready, or nil, and calls Advance. The caller owns the
+// returned bytes.
 func (r *recorded) take() []byte {
 	out := append([]byte(nil), r.engine.Ready()...)
 	if len(out) == 0 {

@@ -46,7 +46,7 @@ func init() {
 		"replica":           doReplica,          // RESOURCE rv= columns= cluster= epoch=, then objects: another connector takes over with this state
 		"tap":               doTap,              // from now on, prints how bodies are encoded
 		"corrupt-bodies":    doCorruptBodies,    // the bodies of the next block arrive corrupt
-		"change":            doChange,           // TEXT TEXT: the next message that contains the first text arrives with the second one instead
+		"change":            doChange,           // TEXT TEXT: in the next message that contains the first text, the network replaces it by the second text
 		"lose-bodies":       doLoseBodies,       // blocks of bodies do not arrive any longer on this stream
 		"send-garbage":      doSendGarbage,      // HEX: the connector sends these bytes
 

@@ -33,7 +33,7 @@ func doChange(h *harness, v *verb) error {
 	return nil
 }
 
-// change replaces n.from with n.to if the message contains it, and then forgets both.
+// change replaces n.from with n.to if the message contains n.from, and then clears both.
 func (n *network) change(data []byte) []byte {
 	if len(n.from) == 0 || !bytes.Contains(data, n.from) {
 		return data
@@ -48,9 +48,8 @@ func doLoseBodies(h *harness, v *verb) error {
 	return v.done()
 }
 
-// changeBodies removes the blocks of bodies from a message if the network loses them.
-// If corrupt is set, it truncates the next block of bodies, or the bodies of the next block
-// of a snapshot, instead.
+// changeBodies removes the blocks of bodies from a message if the network loses them. If
+// n.corrupt is set, changeBodies instead truncates the next block that contains bodies.
 func (n *network) changeBodies(data []byte) (changed []byte) {
 	for len(data) > 0 {
 		kind, payload, rest, err := wire.Next(data)
@@ -77,7 +76,7 @@ func (n *network) changeBodies(data []byte) (changed []byte) {
 	return changed
 }
 
-// newDeltaEpoch sets the connector's delta epoch, unless name is zero.
+// newDeltaEpoch sets the connector's delta epoch, unless the given epoch is zero.
 func (c *connector) newDeltaEpoch(name uint64) {
 	if name != 0 {
 		c.deltaEpoch = name
@@ -106,11 +105,11 @@ func (r *resource) difference(put *cacher.Update) error {
 	return nil
 }
 
-// label returns the start of the lines about the frames of a subscription.
+// label returns the beginning of each printed line about a subscription.
 func label(subscription uint32) string { return fmt.Sprintf("subscription %d", subscription) }
 
-// travel prints how each object in a message is encoded, and its recipient. It stops at a
-// malformed frame, which the recipient reports.
+// travel prints how each object in a message is encoded, and who receives the message. It
+// stops at a malformed frame, which the recipient reports.
 func (p *printer) travel(message []byte, who func(subscription uint32) string) {
 	_ = wire.FromConnector.Each(message, func(_ wire.Type, frame wire.Frame) error {
 		switch f := frame.(type) {

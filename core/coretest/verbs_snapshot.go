@@ -10,7 +10,7 @@ import (
 // snapshot is the data that the program stores for a collection, under a name.
 type snapshot struct {
 	name     string
-	request  uint32 // the request that takes it
+	request  uint32 // the request that takes the snapshot
 	stepwise bool   // the scenario requests each chunk
 	fresh    [][]byte
 	chunks   [][]byte // stored chunks: a complete state and the changes since
@@ -29,8 +29,8 @@ func (h *harness) findSnapshot(v *verb, name string) *snapshot {
 	return &snapshot{}
 }
 
-// doSnapshot takes a snapshot. If one with that name exists, it takes only the changes
-// since then.
+// doSnapshot takes a snapshot. If a snapshot with the same name exists, the new one
+// contains only the changes since then.
 func doSnapshot(h *harness, v *verb) error {
 	name := v.take("a name for the snapshot")
 	f := &wire.TakeSnapshot{
@@ -57,7 +57,7 @@ func doChunk(h *harness, v *verb) error {
 	return h.command(v, &wire.NextChunk{Request: s.request, Stop: v.flag("stop")})
 }
 
-// takeChunk stores a chunk of the engine and prints it.
+// takeChunk stores and prints a chunk that the engine delivered.
 func (h *harness) takeChunk(f *wire.SnapshotChunk) error {
 	at := slices.IndexFunc(h.snapshots, func(s *snapshot) bool { return s.request == f.Request })
 	if at < 0 {

@@ -65,7 +65,7 @@ func (h *harness) list(v *verb, again bool) error {
 type change struct {
 	resource *resource
 	put      *cacher.Update // nil for a deletion
-	delta    bool           // its body is a delta from its base
+	delta    bool           // whether to store the body as a delta
 	key      api.Key
 	rv       api.ResourceVersion
 }
@@ -121,7 +121,7 @@ func doDelete(h *harness, v *verb) error {
 	return h.change(c, v)
 }
 
-// doTxn makes several changes of one revision, as an etcd transaction does.
+// doTxn applies several changes with one revision, as an etcd transaction does.
 func doTxn(h *harness, v *verb) error {
 	rv := v.rv()
 	var changes []*change

@@ -215,7 +215,8 @@ func (h *harness) due() {
 
 const never = int64(1) << 62
 
-// next returns the time of the next event, and whether it is a tick of the engine.
+// next returns the time of the next event, and whether that event is a tick of the
+// engine.
 func (h *harness) next() (at int64, engine bool) {
 	at = never
 	sooner := func(t int64, counts bool) bool {

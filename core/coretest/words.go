@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// verb is one parsed verb line. A handler takes its words one by one and calls done
+// verb is one parsed verb line. A handler takes the words one by one and calls done
 // before it acts. done reports missing, unused and invalid words as one error.
 type verb struct {
 	line  int
@@ -34,7 +34,8 @@ func newVerb(line int, text string) (*verb, error) {
 	return &verb{line: line, name: words[0], words: words[1:]}, nil
 }
 
-// clone returns the verb with all of its words, for another run.
+// clone returns a copy of the verb with all words, because each run removes the words
+// that it reads.
 func (v *verb) clone() *verb {
 	c := *v
 	c.words = slices.Clone(v.words)
@@ -92,14 +93,15 @@ func (v *verb) takeNumber(what string) uint32 { return uint32(v.number(what, v.t
 // takeDuration returns the next word, such as 1.5s or -1h, in milliseconds.
 func (v *verb) takeDuration(what string) int64 { return v.millis(what, v.take(what)) }
 
-// rest takes all remaining words as one text.
+// rest removes all remaining words and returns them as one text.
 func (v *verb) rest() string {
 	text := strings.Join(v.words, " ")
 	v.words = nil
 	return text
 }
 
-// option returns the value of the word name=value, or "".
+// option removes the word name=value and returns the value, or "" if there is no such
+// word.
 func (v *verb) option(name string) string {
 	v.options = append(v.options, name+"=")
 	for i, w := range v.words {
@@ -111,7 +113,7 @@ func (v *verb) option(name string) string {
 	return ""
 }
 
-// flag reports whether a word is present.
+// flag reports whether a word is present, and removes it.
 func (v *verb) flag(name string) bool {
 	v.options = append(v.options, name)
 	i := slices.Index(v.words, name)
@@ -138,7 +140,8 @@ func (v *verb) optionDuration(name string) int64 {
 	return 0
 }
 
-// oneOf returns the index of an option's value in a list of accepted values.
+// oneOf returns the index of an option's value in a list of accepted values. For any
+// other value, it records an error.
 func (v *verb) oneOf(name string, values ...string) int {
 	text := v.option(name)
 	i := slices.Index(values, text)
@@ -170,7 +173,7 @@ func (v *verb) fail(format string, args ...any) {
 	}
 }
 
-// done returns the first error, or one about unused words.
+// done returns the first error, an error about unused words, or nil.
 func (v *verb) done() error {
 	if v.err == nil && len(v.words) > 0 {
 		if len(v.options) == 0 {

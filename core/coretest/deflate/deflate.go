@@ -10,8 +10,8 @@ import (
 	"math/bits"
 )
 
-// Sections compresses both parts of a block and appends them to dst. It has the signature
-// of the field Deflate of session.Config.
+// Sections compresses both parts of a block and appends them to dst. It also returns the
+// size of the compressed envelopes. Its signature is that of session.Config.Deflate.
 func Sections(dst, envelopes, bodies []byte) (data []byte, envelopesEnd int) {
 	e := encoder{out: dst, input: append(append([]byte(nil), envelopes...), bodies...), last: map[uint32]int{}}
 	e.section(len(envelopes))
@@ -29,13 +29,14 @@ const (
 type encoder struct {
 	out   []byte
 	bits  uint64 // bits that are not in out yet, starting at the lowest
-	n     int    // number of bits
+	n     int    // number of valid bits in "bits"
 	input []byte
 	at    int            // position in input
 	last  map[uint32]int // last position of each sequence of four bytes
 }
 
-// section compresses the input up to end, and pads the output to a whole byte.
+// section compresses the input up to the offset "end", and pads the output to a whole
+// byte.
 func (e *encoder) section(end int) {
 	e.write(0b010, 3) // not final, fixed codes
 	for e.at < end {
@@ -54,7 +55,7 @@ func (e *encoder) section(end int) {
 }
 
 // match returns the length and the distance of the repetition at the current position, or
-// zero if there is none.
+// zeros if there is none.
 func (e *encoder) match(end int) (length, distance int) {
 	if e.at+minMatch > end {
 		return 0, 0
@@ -91,8 +92,8 @@ func (e *encoder) copyOf(length, distance int) {
 	e.write(extra, count)
 }
 
-// bucket returns the code of a value, and its extra bits. Each range from one power
-// of two to the next is divided into the given number of codes.
+// bucket returns the code of a value, the extra bits, and their number. Each range from
+// one power of two to the next is divided into the given number of codes.
 func bucket(value, codes int) (code int, extra uint64, count int) {
 	count = max(0, bits.Len(uint(value))-bits.Len(uint(codes)))
 	return count*codes + value>>count, uint64(value & (1<<count - 1)), count

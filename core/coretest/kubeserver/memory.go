@@ -20,7 +20,8 @@ func NewMemory() *Memory {
 	return m
 }
 
-// Put writes an object at the next version.
+// Put writes an object at the next version. The function json returns the JSON of the
+// object at that version.
 func (m *Memory) Put(key api.Key, json func(rv api.ResourceVersion) string) {
 	kind := "ADDED"
 	if _, exists := m.Objects(m.Newest)[key]; exists {
@@ -30,7 +31,8 @@ func (m *Memory) Put(key api.Key, json func(rv api.ResourceVersion) string) {
 	m.Log = append(m.Log, Event{kind, key, m.Newest, json(m.Newest)})
 }
 
-// Delete deletes an object at the next version.
+// Delete deletes an object at the next version. The function json returns the JSON in the
+// DELETED event.
 func (m *Memory) Delete(key api.Key, json func(rv api.ResourceVersion) string) {
 	m.Newest++
 	m.Log = append(m.Log, Event{"DELETED", key, m.Newest, json(m.Newest)})

@@ -71,7 +71,8 @@ func (r *Request) Consistent() bool {
 	return r.Purpose == Newest
 }
 
-// Page returns the version and the first key of a page after the first.
+// Page returns the version and the first key of a page, which the continue token
+// contains.
 func (r *Request) Page() (rv api.ResourceVersion, from api.Key) {
 	version, key, _ := strings.Cut(r.Query.Get("continue"), "@")
 	rv, _ = api.ParseResourceVersion(version) // an invalid version becomes zero, which has expired

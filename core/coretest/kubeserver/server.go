@@ -37,7 +37,7 @@ func (e Event) Line() string { return Line(e.Type, e.JSON) }
 // Line returns the event as a line of watch JSON.
 func Line(kind, object string) string { return `{"type":"` + kind + `","object":` + object + "}\n" }
 
-// Status returns the JSON of an error.
+// Status returns the JSON of a Kubernetes Status for an error.
 func Status(code int, reason, message string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
 }
@@ -75,7 +75,7 @@ func (s *Server) known() api.ResourceVersion {
 	return s.Newest
 }
 
-// Fact is the information that a client has after it has processed a part of a response.
+// Fact is what a client knows after it has processed a part of a response.
 type Fact uint8
 
 const (
@@ -86,7 +86,8 @@ const (
 	Failed       // the watch has failed
 )
 
-// Part is a piece of a response that takes effect when it has arrived completely.
+// Part is a piece of a response. The client knows the Fact, as of version At, when the
+// piece has arrived completely.
 type Part struct {
 	Data string
 	Fact
@@ -99,7 +100,7 @@ type Response struct {
 	Code, RetryAfter int
 	Parts            []Part // not delivered yet
 	Ended            bool   // no further parts follow
-	End              Part   // takes effect at the end
+	End              Part   // what the client knows after the end
 	Watching         bool
 	Sent             api.ResourceVersion // the position of a watch
 	Deadline         int64
@@ -110,7 +111,7 @@ func (a *Response) send(data string, fact Fact, at api.ResourceVersion) {
 	a.Parts = append(a.Parts, Part{data, fact, at})
 }
 
-// Refuse makes the response an error.
+// Refuse replaces the response by an error.
 func (a *Response) Refuse(code int, reason, message string) {
 	a.Code, a.Ended, a.Parts = code, true, nil
 	a.send(Status(code, reason, message), Nothing, 0)
@@ -167,7 +168,7 @@ func (s *Server) initial(a *Response, now int64) {
 }
 
 // page sends a page of a list. The first page is at the known version, and later pages
-// are at the version of the first.
+// are at the version of the first page.
 func (s *Server) page(a *Response) {
 	rv, from := s.known(), api.Key("")
 	if a.Query.Has("continue") {
@@ -185,7 +186,7 @@ func (s *Server) page(a *Response) {
 	if limit, _ := strconv.Atoi(a.Query.Get("limit")); limit > 0 {
 		size = min(limit, s.PageSize)
 	}
-	head := `{"kind":"` + s.Kinds[a.Resource] + `","apiVersion":"v1",` // items of a typed list lack it
+	head := `{"kind":"` + s.Kinds[a.Resource] + `","apiVersion":"v1",` // the items of a typed list omit these members
 	var items []string
 	for _, o := range objects {
 		if o.Key < from {

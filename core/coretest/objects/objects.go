@@ -3,10 +3,10 @@
 //
 //	default/a rv=5 app=web phase=Running restarts=2
 //
-// is the pod "a" of namespace "default" at resource version 5. The first word is the
-// key. The words rv, uid, owner, body and immutable set the member of that name. A
-// word that names a column, or the last part of a schema field, sets both: phase= sets
-// the field status.phase and the column Phase. Every other word is a label.
+// is the pod "a" of namespace "default" at resource version 5. The first word is the key.
+// The words rv, uid, owner, body and immutable set the members of these names. A word
+// that names a column, or the last part of a schema field, sets both: phase= sets the
+// field status.phase and the column Phase. Every other word is a label.
 package objects
 
 import (
@@ -40,7 +40,7 @@ func Pods() api.Schema {
 // call it.
 func Object(text string) api.Object { return ObjectOf(Pods(), text) }
 
-// ObjectOf parses an object of another schema.
+// ObjectOf parses an object with the given schema.
 func ObjectOf(schema api.Schema, text string) api.Object {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -77,8 +77,8 @@ func ObjectOf(schema api.Schema, text string) api.Object {
 	return o
 }
 
-// set sets the field and the column with a name, and reports whether the schema has
-// either.
+// set sets the field and the column with a name, and reports whether the schema has such
+// a field or column.
 func set(o *api.Object, schema *api.Schema, name, value string) (known bool) {
 	for i, field := range schema.Fields {
 		if last := field[strings.LastIndexByte(field, '.')+1:]; last == name {
@@ -119,7 +119,7 @@ func number(text string) int64 {
 // Update returns an object in the form that a cacher stores.
 func Update(text string) *cacher.Update { return UpdateOf(Object(text)) }
 
-// UpdateOf is like Update, for an existing object.
+// UpdateOf returns an existing object in the form that a cacher stores.
 func UpdateOf(o api.Object) *cacher.Update {
 	return &cacher.Update{
 		ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels,
@@ -170,7 +170,7 @@ func Delivery(arena *store.Arena, d watcher.Delivery) string {
 	return text
 }
 
-// Take empties the output of a watch without a sink, releases its references, and
+// Take removes all deliveries from a watch without a sink, releases their references, and
 // returns the formatted deliveries.
 func Take(arena *store.Arena, w *watcher.Watcher) []string {
 	names := []string{}

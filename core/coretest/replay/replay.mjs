@@ -1,6 +1,6 @@
 // Replays transcripts of scenarios on a watchglass module and compares the output byte
 // for byte. The only interface that it uses is WebAssembly, so it runs in Node, browsers
-// and workerd. Each of them has an entry point in this directory.
+// and workerd. Each of these runtimes has an entry point in this directory.
 
 const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
 const unhex = (text) => Uint8Array.from({ length: text.length / 2 }, (_, i) => parseInt(text.substr(2 * i, 2), 16));

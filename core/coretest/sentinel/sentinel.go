@@ -1,8 +1,9 @@
 // Package sentinel detects bytes that disclose an object.
 //
 // A sentinel is a text that a test plants in an object and that occurs nowhere else.
-// [Set.Find] names the objects whose sentinel occurs at least in part. A test can thus
-// check that a reader receives only objects that it is authorized to read.
+// [Set.Find] returns the names of the objects whose sentinels occur in data, at least in
+// part. A test can thus check that a reader receives only objects that it is authorized
+// to read.
 package sentinel
 
 import (
@@ -20,13 +21,14 @@ const (
 )
 
 // Set contains the planted sentinels, by the names of their objects. The zero Set is
-// empty. It is not safe for concurrent use.
+// empty. A Set is not safe for concurrent use.
 type Set struct {
 	planted map[string]bool
 	parts   map[string]string // name of the object, by part
 }
 
-// Plant returns the sentinel of an object. It depends only on the name.
+// Plant returns the sentinel of an object. The sentinel depends only on the name of the
+// object.
 func (s *Set) Plant(name string) string {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -75,7 +77,7 @@ func (s *Set) Find(data []byte) []string {
 	return names
 }
 
-// Outside returns the names from Find that allowed rejects.
+// Outside returns the names from Find for which the function allowed returns false.
 func (s *Set) Outside(data []byte, allowed func(name string) bool) []string {
 	return slices.DeleteFunc(s.Find(data), allowed)
 }
