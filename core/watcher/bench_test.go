@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// BenchmarkDeliver measures the delivery of an event to a watch whose filter matches it,
-// and to one whose filter does not.
+// BenchmarkDeliver measures the delivery of an event to a watch whose filter matches the
+// event, and to a watch whose filter does not.
 func BenchmarkDeliver(b *testing.B) {
 	for _, selector := range []string{"app=web", "app=db"} {
 		b.Run(selector, func(b *testing.B) {

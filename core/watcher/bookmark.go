@@ -2,15 +2,13 @@ package watcher
 
 const (
 	bookmarkPeriodMillis = 60_000
-	// beforeDeadlineMillis is how long before its deadline a watch is offered a last
-	// bookmark. The bookmark lets the client's next watch resume close to the end of this
-	// one.
+	// beforeDeadlineMillis is the time from the last bookmark of a watch to its deadline.
+	// The bookmark lets the client's next watch resume close to the end of this watch.
 	beforeDeadlineMillis = 2_000
 )
 
-// NextBookmark returns the time in milliseconds at which the watch should be
-// offered its next bookmark. It returns false if none is scheduled (rules W18 to
-// W20, W25).
+// NextBookmark returns the time in milliseconds at which the watch should be offered its
+// next bookmark. It returns false if no bookmark is scheduled (rules W18 to W20, W25).
 func (w *Watcher) NextBookmark(now int64) (millis int64, ok bool) {
 	if !w.opt.Bookmarks || w.inClosed {
 		return 0, false

@@ -80,7 +80,7 @@ func TestW18_NextBookmark(t *testing.T) {
 	}
 }
 
-// A bookmark at the watermark is delivered only as the mark for the end of the initial
+// A bookmark at the watermark is delivered only if it marks the end of the initial
 // events.
 func TestW35_BookmarksAtTheWatermark(t *testing.T) {
 	f := newFeed(t, 100)

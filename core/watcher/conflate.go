@@ -3,8 +3,8 @@ package watcher
 import "github.com/watchglass/watchglass/core/api"
 
 // conflate makes room in the input queue of a watch with a slow consumer. It merges
-// several changes of one object into one, at the position of the last. The merged
-// change has the content before the first change and the content after the last one.
+// several changes of one object into one change, at the position of the last. The merged
+// change contains the version before the first change and the version after the last one.
 // The consumer skips intermediate states, never goes back in time, and reaches the same
 // final state as every other consumer. Afterwards the queue has at most one change per
 // object.
@@ -47,8 +47,8 @@ func (w *Watcher) merge(earlier, later *input) {
 	earlier.event.Current, earlier.event.Previous = 0, 0
 }
 
-// dropEmpty removes bookmarks and the entries that merge emptied, including
-// objects that were both created and deleted in the queue.
+// dropEmpty removes bookmarks and the entries that merge emptied, including the entries
+// of objects that were both created and deleted in the queue.
 func (w *Watcher) dropEmpty() {
 	for range w.in.len() {
 		if in := w.in.pop(); in.event.Current != 0 || in.event.Previous != 0 {

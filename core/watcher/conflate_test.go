@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// stalled opens a conflating watch with a full output, so all further events stay
-// in the input.
+// stalled opens a conflating watch with a full output queue, so all further events stay
+// in the input queue.
 func stalled(f *feed, opt watcher.Options) *watcher.Watcher {
 	opt.QueueSize, opt.Policy = 2, api.PolicyConflate
 	w := f.watch(opt)
@@ -64,7 +64,7 @@ func TestConflate(t *testing.T) {
 	}
 }
 
-// A merged change reports every cell that either change modified.
+// A merged change reports every cell that one of its changes modified.
 func TestConflatedChangeReportsChangedCellsOfBoth(t *testing.T) {
 	f := newFeed(t, 1000)
 	f.do("ns/a phase=Pending")
@@ -77,8 +77,8 @@ func TestConflatedChangeReportsChangedCellsOfBoth(t *testing.T) {
 	f.assertNoLeak()
 }
 
-// A bookmark promises that everything up to its version was delivered. It must be dropped
-// when a change that it covers moves behind it.
+// A bookmark promises that everything up to its version was delivered. Conflation must
+// drop the bookmark if a change that the bookmark covers moves behind it.
 func TestG9_ConflateDropsOvertakenBookmarks(t *testing.T) {
 	f := newFeed(t, 1000)
 	w := stalled(f, watcher.Options{Bookmarks: true})
@@ -204,7 +204,7 @@ func TestConflateConverges(t *testing.T) {
 	}
 }
 
-// The previous version of a merged update is the one that the watch delivered last.
+// The previous version of a merged update is the version that the watch delivered last.
 func TestConflatedUpdateHasThePreviousVersionOfTheFirstChange(t *testing.T) {
 	f := newFeed(t, 1000)
 	w := stalled(f, watcher.Options{Previous: true})

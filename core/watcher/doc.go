@@ -7,8 +7,8 @@
 // be delivered now, and never blocks. Comments cite the rules W1 to W42 of
 // core/SEMANTICS.md.
 //
-// A [Filter] decides whether a version matches a watch. [Filter.Convert] turns a
-// change of the collection into the event that a filtered client receives. Views
-// and sessions also use both, so selectors have the same meaning for every
+// A [Filter] decides whether a version matches a watch. [Filter.Convert] turns a change
+// of the collection into the event that a filtered client receives. Views and sessions
+// use the same filter and conversion, so selectors have the same meaning for every
 // client.
 package watcher

@@ -45,8 +45,8 @@ func (c *Counts) end(reason api.WatchEnd) {
 // Ending returns how the watch ended, or the zero value if it is still open.
 func (w *Watcher) Ending() Ending { return w.ending }
 
-// Status returns the error that the watch ended with. It is nil for a normal end
-// and for an open watch.
+// Status returns the error that the watch ended with, or nil after a normal end and for
+// an open watch.
 func (w *Watcher) Status() *api.Status { return w.ending.Status }
 
 // Fail ends the watch with a status, because the history was lost.

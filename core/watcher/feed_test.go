@@ -34,7 +34,7 @@ func newFeed(t *testing.T, capacity int) *feed {
 }
 
 // do applies one change: an object in the short notation, or a deletion such as
-// "-default/a rv=6". Without rv= it uses the next version.
+// "-default/a rv=6". Without rv=, the change gets the next version.
 func (f *feed) do(text string) *history.Event {
 	text, deleted := strings.CutPrefix(text, "-")
 	if !strings.Contains(text, " rv=") {
@@ -84,7 +84,7 @@ func (f *feed) watch(opt watcher.Options) (w *watcher.Watcher) {
 	return w
 }
 
-// snapshot returns an Initial of the current state.
+// snapshot returns an Initial with the current state.
 func (f *feed) snapshot() watcher.Initial {
 	var refs []store.Ref
 	f.state.Ascend("", func(ref store.Ref) bool {
@@ -94,7 +94,7 @@ func (f *feed) snapshot() watcher.Initial {
 	return watcher.FromState(f.arena, refs, f.rv)
 }
 
-// since returns an Initial of the events after a version.
+// since returns an Initial with the events after a version.
 func (f *feed) since(rv api.ResourceVersion) watcher.Initial {
 	position, status := f.window.After(rv)
 	require.Nil(f.t, status)

@@ -101,7 +101,7 @@ func (f *Filter) Covers(key api.Key) bool {
 	return f.scope.Has(key) && f.shard.Has(key.Namespace())
 }
 
-// Matches reports whether a version matches. The zero Ref never matches.
+// Matches reports whether a version matches the filter. The zero Ref never matches.
 func (f *Filter) Matches(ref store.Ref) bool {
 	if ref == 0 {
 		return false
@@ -142,8 +142,8 @@ func (f *Filter) matchesLabels(ref store.Ref) bool {
 	return f.labels.Matches(f.arena.LabelSet(ref), f.arena.LabelsOf(ref))
 }
 
-// EachExact calls yield with the index of each field for which the selector requires a
-// certain value.
+// EachExact calls yield with the index and the value of each field that must have one
+// particular value.
 func (f *Filter) EachExact(yield func(field int, value string)) { f.fields.EachExact(yield) }
 
 // Requirements returns the requirements of the label selector.

@@ -144,8 +144,8 @@ func TestW27_Convert(t *testing.T) {
 	}
 }
 
-// An object that starts and stops matching a selector is added and deleted for the
-// client (T2).
+// The client receives ADDED when an object starts to match the selector, and DELETED when
+// the object stops matching (T2).
 func TestW26_FilteringSequences(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -6,11 +6,11 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Initial is the source of events before the live ones: none, the state of the
-// store at registration, or a range of the history.
+// Initial supplies the events before the live ones: no events, the state of the store at
+// registration, or a range of the history.
 type Initial struct {
 	arena *store.Arena
-	// state holds a reference to each of its versions, from the index position on.
+	// state holds a reference to each version from the index "position" on.
 	state    []store.Ref
 	version  api.ResourceVersion // version of the state, or of the last event
 	window   *history.Window
@@ -24,8 +24,8 @@ type Initial struct {
 	filtered bool // the state contains only matching versions
 }
 
-// Collect passes the next matching versions of a state to add, until the meter of the
-// watch is exhausted. It reports whether the state is complete.
+// Collect passes the next matching versions of a state to the function add, until the
+// meter of the watch is exhausted. It reports whether the state is complete.
 type Collect func(add func(store.Ref)) (done bool, status *api.Status)
 
 // batchSize is the number of events read from the window in one step (rule H17). A batch
@@ -33,9 +33,9 @@ type Collect func(add func(store.Ref)) (done bool, status *api.Status)
 // only between revisions.
 const batchSize = 100
 
-// FromState returns an Initial that sends every version as ADDED in the given
-// order (rules H19, W40). It takes ownership of the references. rv is the
-// resource version of the state.
+// FromState returns an Initial that sends every version as ADDED in the given order
+// (rules H19, W40). It takes ownership of the references. The argument rv is the resource
+// version of the state.
 func FromState(arena *store.Arena, state []store.Ref, rv api.ResourceVersion) Initial {
 	return Initial{arena: arena, state: state, version: rv, end: len(state)}
 }

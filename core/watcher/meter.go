@@ -5,11 +5,11 @@ package watcher
 // requirement and field that it evaluates. The zero Meter is exhausted.
 type Meter struct{ left int64 }
 
-// MeterAll makes the filter spend its allowance even if it has no selectors. It is for
-// clients whose cost is not proportional to the data that they receive.
+// MeterAll makes the filter spend its allowance even if it has no selectors. Callers use
+// MeterAll for clients whose cost is not proportional to the data that they receive.
 func (f *Filter) MeterAll() { f.meterAll = true }
 
-// Charge counts n further evaluations for the client, and spends them.
+// Charge adds n to the evaluations of the filter, and takes n from the allowance.
 func (f *Filter) Charge(n int) {
 	f.evaluations += uint64(n)
 	f.Spend(n)
@@ -21,21 +21,22 @@ func (m *Meter) Grant(n int) { m.left += int64(n) }
 // Exhausted reports whether the allowance is spent.
 func (m *Meter) Exhausted() bool { return m.left <= 0 }
 
-// Meter makes the filter spend the allowance of m. Matches evaluates even when the
-// allowance is exhausted. Callers check Exhausted before they start.
+// Meter makes the filter spend the allowance of m. Matches works even when the allowance
+// is exhausted, so callers check Exhausted first.
 func (f *Filter) Meter(m *Meter) { f.meter = m }
 
-// Exhausted reports whether the filter spends an allowance that is exhausted.
+// Exhausted reports whether the filter spends an allowance and that allowance is
+// exhausted.
 func (f *Filter) Exhausted() bool { return f.metered() && f.meter.Exhausted() }
 
-// Spend takes n from the allowance.
+// Spend takes n from the allowance, if the filter spends one.
 func (f *Filter) Spend(n int) {
 	if f.metered() {
 		f.meter.left -= int64(n)
 	}
 }
 
-// metered reports whether the filter spends an allowance. A filter without selectors
-// spends none unless MeterAll was called, because its cost is proportional to the data
-// that the client receives.
+// metered reports whether the filter spends an allowance. A filter without selectors or
+// shard spends no allowance unless MeterAll was called, because its cost is proportional
+// to the data that the client receives.
 func (f *Filter) metered() bool { return f.meter != nil && (f.meterAll || f.Selective()) }

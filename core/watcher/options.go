@@ -9,16 +9,16 @@ import (
 type Options struct {
 	Filter *Filter
 	// QueueSize is the maximum number of events in the input queue, and also in the
-	// output queue (rules W1, H16). A queue may exceed it to complete a revision. A
-	// stalling watch ignores it.
+	// output queue (rules W1, H16). A queue may exceed this size to complete a revision.
+	// A stalling watch ignores QueueSize.
 	QueueSize int
 	Policy    api.Policy
 	Initial   Initial
 	// Cursor is where a stalling watch starts to read the history. The Initial of such a
 	// watch must be a state, a collection or empty.
 	Cursor history.Cursor
-	// Watermark is the requested version. Live events and bookmarks must be newer
-	// than it and than every initial event (rules W34, W35).
+	// Watermark is the requested version. Live events and bookmarks must be newer than
+	// the watermark and every initial event (rules W34, W35).
 	Watermark api.ResourceVersion
 	// Previous adds the version before a change to MODIFIED events. A conflating
 	// watch adds the version that it delivered last.
@@ -33,9 +33,9 @@ type Options struct {
 	EndBookmark api.ResourceVersion
 	// DeadlineMillis is when the watch ends, or zero for no deadline (rule P9).
 	DeadlineMillis int64
-	// Sink accepts a delivery together with its reference, or declines it. A
-	// declined delivery is offered again at the next Run. Without a Sink, the
-	// consumer calls Take.
+	// Sink receives a delivery and reports whether it accepts the delivery, together with
+	// the reference. A declined delivery is offered again at the next Run. Without a
+	// Sink, the consumer calls Take.
 	Sink func(Delivery) bool
 	// Initialized, if not nil, is called once after the initial events and their
 	// bookmark, with the number of initial events (rule W39).

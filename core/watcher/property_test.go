@@ -39,7 +39,8 @@ func (d *dumb) see(f *feed, e *history.Event) (string, bool) {
 }
 
 // A watch that starts at any version and is read at random times delivers the same events
-// as the model. A watch that is too slow delivers a prefix without gaps (W38).
+// as the model. A watch that is too slow delivers a prefix of these events, without gaps
+// (W38).
 func TestW38_WatchAgreesWithASynchronousReader(t *testing.T) {
 	complete, cut := 0, 0
 	for seed := range int64(300) {

@@ -10,9 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// A watch that ends inside a revision delivers the rest of it. Clients resume
-// after the last version received (G8) and would otherwise never receive that
-// rest (W38).
+// A watch that ends inside a revision delivers the rest of that revision. Clients resume
+// after the last version received (G8) and would otherwise never receive the rest (W38).
 func TestG4_WatchesEndBetweenRevisions(t *testing.T) {
 	t.Run("stopped with the rest admitted", func(t *testing.T) {
 		f := newFeed(t, 100)

@@ -2,18 +2,18 @@ package watcher
 
 import "github.com/watchglass/watchglass/core/history"
 
-// A watch with the policy stall keeps no events of its own. It reads the history
-// at the pace of its consumer. While the consumer accepts events, the watch is at
-// the end of the history and is offered each event directly. Otherwise it stays
-// behind and uses no time or memory. Only a relist, which empties the history,
-// fills its queue.
+// A watch with the policy stall keeps no events of its own. It reads the history at the
+// pace of its consumer. While the consumer accepts events, the watch is at the end of the
+// history and is offered each event directly. Otherwise the watch stays behind and uses
+// no time or memory. Only a relist, which empties the history, fills the queue of the
+// watch.
 
-// Stalls reports whether the policy is stall. A stalling watch is offered events with
-// Follow instead of TryAdd.
+// Stalls reports whether the policy is stall. The dispatcher offers events to a stalling
+// watch with Follow instead of TryAdd.
 func (w *Watcher) Stalls() bool { return w.stalls }
 
-// Covers reports whether the watch has read the event at a history position, or
-// will read it later because it is behind.
+// Covers reports whether the watch has read the event at a history position, or will read
+// that event later because the watch is behind.
 func (w *Watcher) Covers(position int) bool { return w.cursor.Covers(position) }
 
 // Follow offers the watch the event at a history position, unless the watch
@@ -53,8 +53,8 @@ func (w *Watcher) advanceHistory() {
 	}
 }
 
-// skip advances a blocked watch to the next event it would deliver, so that the
-// eviction of other events does not end it.
+// skip advances a blocked watch to the next event it would deliver, so that the eviction
+// of other events does not end the watch.
 func (w *Watcher) skip() {
 	for w.cursor.Behind() && !w.cursor.Overtaken() && !w.filter.Exhausted() {
 		e := w.cursor.Peek()

@@ -60,18 +60,18 @@ type Watcher struct {
 	opt             Options
 	initial         Initial
 	endSent         bool
-	// inputLimit is QueueSize, or more for a conflating watch with changes of
-	// more objects than that.
+	// inputLimit is QueueSize, or more if a conflating watch has queued changes of more
+	// than QueueSize objects.
 	inputLimit int
 	// outputLimit is QueueSize, or one for a stalling watch.
 	outputLimit int
 	// difference is the number of queued changes that came with a relist. crowded means
-	// that some of them are from a relist before the last one.
+	// that some of these changes are from a relist before the last one.
 	difference int
 	crowded    bool
 	// initialEvents counts the initial events read so far. initialEnd is the position
-	// after them in the history, for a stalling watch whose initial events are in the
-	// history.
+	// after the initial events in the history, for a stalling watch whose initial events
+	// are in the history.
 	initialEvents int
 	initialEnd    int
 	initialized   bool
@@ -114,11 +114,11 @@ func (w *Watcher) Finished() bool { return w.outClosed && w.out.len() == 0 }
 // Stopped reports whether the watch has stopped admitting events.
 func (w *Watcher) Stopped() bool { return w.inClosed }
 
-// TryAdd admits a change without waiting and reports false if the queue is full
-// (rule W10). A conflating watch makes room. A change that the filter excludes
-// needs no room. Neither does the rest of a partially admitted revision. Clients
-// resume after the last version received (G8), so a watch must not end inside a
-// revision. If nothing is queued, TryAdd offers the change to the sink directly.
+// TryAdd admits a change without waiting, and returns false if the queue is full (rule
+// W10). A conflating watch makes room. A change that the filter excludes needs no room.
+// The rest of a partially admitted revision is admitted to a full queue. Clients resume
+// after the last version received (G8), so a watch must not end inside a revision. If
+// nothing is queued, TryAdd offers the change to the sink directly.
 func (w *Watcher) TryAdd(e *history.Event) bool {
 	if !w.admits(e) {
 		return true
@@ -137,7 +137,7 @@ func (w *Watcher) TryAdd(e *history.Event) bool {
 	return true
 }
 
-// deliverNow delivers a change directly if nothing is queued.
+// deliverNow delivers a change directly if nothing is queued, and reports whether it did.
 func (w *Watcher) deliverNow(e *history.Event, t api.EventType, content store.Ref) bool {
 	if !w.Idle() || w.sink == nil {
 		return false
@@ -149,8 +149,8 @@ func (w *Watcher) deliverNow(e *history.Event, t api.EventType, content store.Re
 	return true
 }
 
-// BeginRelist prepares the watch for a relist, which empties the history. It
-// moves the events that a stalling watch has not read into its queue.
+// BeginRelist prepares the watch for a relist, which empties the history. It moves the
+// events that a stalling watch has not read to the input queue of the watch.
 func (w *Watcher) BeginRelist() {
 	w.crowded = w.difference > 0
 	if w.cursor.Overtaken() {
@@ -171,7 +171,7 @@ func (w *Watcher) AddDifference(e *history.Event) {
 	if !w.admits(e) {
 		return
 	}
-	if !w.filter.Exhausted() { // otherwise it is evaluated at delivery
+	if !w.filter.Exhausted() { // otherwise the filter evaluates the change at delivery
 		if _, _, ok := w.filter.Convert(e); !ok {
 			return
 		}
@@ -238,10 +238,10 @@ func (w *Watcher) Terminate() {
 // Stop ends the watch on behalf of its consumer; see End.
 func (w *Watcher) Stop(drain bool) { w.End(api.WatchEndClosed, nil, drain) }
 
-// End ends the watch. With drain, admitted events are delivered first. Without
-// it, or when a later End ends the drain, only the rest of a partially delivered
-// revision is delivered (rules W2 to W5). End may be called repeatedly; the first
-// reason remains.
+// End ends the watch. With drain, the watch first delivers all admitted events. Without
+// drain, or after a later End without drain, it delivers only the rest of a partially
+// delivered revision (rules W2 to W5). End may be called repeatedly; the first reason
+// remains.
 func (w *Watcher) End(reason api.WatchEnd, status *api.Status, drain bool) {
 	if !w.ended {
 		w.ended = true
@@ -469,8 +469,8 @@ func (w *Watcher) release(e *history.Event) {
 	w.arena.Release(e.Previous)
 }
 
-// Take returns the next delivery together with its reference. Consumers without a
-// Sink call it, and call Run afterwards.
+// Take returns the next delivery together with its reference. It returns false if the
+// output is empty. Consumers without a Sink call Take, and then Run.
 func (w *Watcher) Take() (Delivery, bool) {
 	if w.out.len() == 0 {
 		return Delivery{}, false

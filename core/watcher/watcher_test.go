@@ -105,8 +105,8 @@ func TestW5_StopCutsADrainShort(t *testing.T) {
 	f.assertNoLeak()
 }
 
-// A watch calls Closed once, regardless of how it ends and which methods are
-// called afterwards. Only events already in its output may follow.
+// A watch calls Closed once, regardless of how it ends and which methods are called
+// afterwards. Only events that are already in the output queue may follow.
 func TestW7_EndIsReportedOnce(t *testing.T) {
 	for name, end := range map[string]func(*feed, *watcher.Watcher){
 		"stopped":                         func(_ *feed, w *watcher.Watcher) { w.Stop(false) },
@@ -255,7 +255,7 @@ func TestW33_OvertakenIntervalEndsTheWatch(t *testing.T) {
 	inTime := f.watch(watcher.Options{QueueSize: 200, Initial: f.since(1)})
 	w.Run() // reads a hundred events
 	inTime.Run()
-	for range 101 { // until the event after those is evicted
+	for range 101 { // until the next unread event is evicted
 		f.do("ns/x")
 	}
 	events := f.take(w)
