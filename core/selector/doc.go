@@ -4,9 +4,9 @@
 // # Labels
 //
 // [ParseLabels] parses text such as "app=web,tier in (a,b),!canary" into a [Labels], an
-// immutable value whose zero value selects everything. [Labels.Matches] evaluates it,
-// [Labels.String] returns its canonical text, and [Labels.RequiresExactMatch] returns the
-// value that it requires for a key, for lookups in an index.
+// immutable value whose zero value selects everything. [Labels.Matches] evaluates the
+// selector, [Labels.String] returns its canonical text, and [Labels.RequiresExactMatch]
+// returns the value that the selector requires for a key, for lookups in an index.
 //
 // Many objects share a label set, and a store interns label sets. A [Memo] caches
 // the result per interned set, so a selector is evaluated once per set and not
@@ -17,22 +17,22 @@
 // [ParseFields] parses text such as "status.phase=Running,spec.nodeName!=n1" into a
 // [Fields]. An object carries its selectable fields as an array in the order that the
 // resource declares. [Fields.Bind] resolves field names to positions once and returns a
-// 400 for an unknown name. [PinName] combines the selector of a request with the object
-// name of the request.
+// 400 for an unknown name. [PinName] combines the field selector of a request with the
+// object name of the request.
 //
 // # Errors
 //
-// A parse error is a [*SyntaxError]. It states what was expected, what was found,
-// and the byte offset.
+// A parse error is a [*SyntaxError]. It states the expected input, the input found, and
+// the byte offset.
 //
 // # Implementation
 //
 // A label selector passes through a lexer, a parser and a stable sort by key. A
 // field selector is split at commas, and each term at its operator.
 //
-// Both languages match Kubernetes in every detail, including NUL bytes and doubled commas
-// in value lists. A text therefore has the same meaning here as in kube-apiserver. The
-// rules are LS1 to LS14 and FS1 to FS10, and tests are named after the rules that they
-// check. Parsed selectors retain substrings of the text, so a caller that reuses the
-// memory of the text must copy it first.
+// Both selector languages match Kubernetes in every detail, including NUL bytes and
+// doubled commas in value lists. A text therefore has the same meaning here as in
+// kube-apiserver. The rules are LS1 to LS14 and FS1 to FS10, and tests are named after
+// the rules that they check. Parsed selectors retain substrings of the text, so a caller
+// that reuses the memory of the text must copy it first.
 package selector

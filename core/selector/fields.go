@@ -30,8 +30,8 @@ func (t fieldTerm) String() string {
 	return t.field + op + EscapeValue(t.value)
 }
 
-// Matches reports whether every term holds. A field for which get returns false has the
-// value "" (FS5).
+// Matches reports whether every term holds. The function get returns the value of a
+// field. If get returns false, the value is "" (FS5).
 func (f Fields) Matches(get func(field string) (string, bool)) bool {
 	for _, t := range f.terms {
 		value, ok := get(t.field)
@@ -48,9 +48,9 @@ func (f Fields) Matches(get func(field string) (string, bool)) bool {
 // Empty reports whether the selector selects everything.
 func (f Fields) Empty() bool { return len(f.terms) == 0 }
 
-// String returns the canonical text (FS6). Parsing it gives the same terms, but
-// their order may change: terms are sorted by their original text, and String
-// prints "==" as "=". An example is "a==2,a=1".
+// String returns the canonical text (FS6). Parsing this text gives the same terms, but
+// their order may change: terms are sorted by their original text, and String prints "=="
+// as "=". An example is "a==2,a=1".
 func (f Fields) String() string {
 	texts := make([]string, len(f.terms))
 	for i, t := range f.terms {
@@ -59,8 +59,9 @@ func (f Fields) String() string {
 	return lite.Join(texts, ",")
 }
 
-// RequiresExactMatch returns the value of the first = term on the field (FS7). It helps
-// to find candidates in an index; Matches must still check each candidate.
+// RequiresExactMatch returns the value of the first = term on the field (FS7). It returns
+// false if there is no such term. The result helps to find candidates in an index;
+// Matches must still check each candidate.
 func (f Fields) RequiresExactMatch(field string) (value string, ok bool) {
 	i := slices.IndexFunc(f.terms, func(t fieldTerm) bool { return t.field == field && !t.negated })
 	if i < 0 {

@@ -21,7 +21,7 @@ type BoundFields struct {
 // condition is the conjunction of all terms on one field.
 type condition struct {
 	field int
-	exact bool // the field must have this value
+	exact bool // the field must equal "value"
 	value string
 	none  bool     // the terms contradict each other
 	not   []string // if exact is not set, the excluded values, sorted
@@ -91,9 +91,9 @@ func unknownField(field string, names []string) *api.Status {
 		"; supported fields: " + lite.Join(names, ", "))
 }
 
-// Matches reports whether every term holds. The function values returns an
-// object's value of the i-th declared field, or "" if it has none (FS5). Matches
-// calls it at most once per field.
+// Matches reports whether every term holds. The function values returns an object's value
+// of the i-th declared field, or "" if the object has no value (FS5). Matches calls
+// values at most once per field.
 func (b BoundFields) Matches(values func(i int) string) bool {
 	for i := range b.conditions {
 		if c := &b.conditions[i]; !c.matches(values(c.field)) {

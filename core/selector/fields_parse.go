@@ -48,8 +48,8 @@ func fromParsed(parsed []parsedTerm) Fields {
 	return f
 }
 
-// termLength returns the offset of the comma that ends the first term, skipping
-// escaped characters (FS3), or len(s).
+// termLength returns the length of the first term, which ends at the first unescaped
+// comma (FS3) or at the end of s.
 func termLength(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -62,7 +62,7 @@ func termLength(s string) int {
 	return len(s)
 }
 
-// parseTerm parses source, which is the term at offset at of text.
+// parseTerm parses the term source, which begins at the offset "at" of text.
 func parseTerm(text string, at int, source string) (fieldTerm, error) {
 	equals := strings.IndexByte(source, '=')
 	if equals < 0 {
@@ -81,8 +81,8 @@ func parseTerm(text string, at int, source string) (fieldTerm, error) {
 	return t, nil
 }
 
-// unescape returns the unescaped value, or the offset of an unescaped "=" or of a
-// backslash that does not precede \ , or = (FS4).
+// unescape returns the unescaped value and -1. For an invalid value, it returns the
+// offset of an unescaped "=", or of a backslash that does not precede one of \ , = (FS4).
 func unescape(s string) (value string, bad int) {
 	if !lite.HasAny(s, escapable) {
 		return s, -1

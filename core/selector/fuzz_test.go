@@ -17,8 +17,9 @@ func requireOffsetInside(t *testing.T, text string, err error) {
 	require.True(t, syntax.Offset >= 0 && syntax.Offset <= len(text), "%d", syntax.Offset)
 }
 
-// The printed text of a valid selector parses to the same selector (LS10). Both give the
-// same results for label sets that consist of the selector's own keys and values.
+// The printed text of a valid selector parses to the same selector (LS10). Both selectors
+// give the same results for label sets that consist of the keys and values in the
+// selector.
 func FuzzParseLabels(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", "!a", "a=b", "a==b,c!=d", "a in (b,c),d notin (,e)", "x.y/z>1,x<02", "in in (in,notin)", "a=,b==,c!=",

@@ -71,7 +71,7 @@ func (l Labels) Matches(set api.Labels) bool {
 // Empty reports whether the selector matches every label set.
 func (l Labels) Empty() bool { return len(l.requirements) == 0 && !l.nothing }
 
-// String returns the canonical text. Parsing it gives the same selector (LS10),
+// String returns the canonical text. Parsing this text gives the same selector (LS10),
 // except for Nothing (LS12) and for sets that were not validated (LS14).
 func (l Labels) String() string {
 	texts := make([]string, len(l.requirements))

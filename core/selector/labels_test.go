@@ -28,7 +28,8 @@ func parseLabels(t *testing.T, text string) selector.Labels {
 	return l
 }
 
-// assertCanonical checks that each text parses and prints as the given text.
+// assertCanonical checks that each text parses, and that the selector prints as the given
+// canonical text.
 func assertCanonical(t *testing.T, want map[string]string) {
 	t.Helper()
 	for text, canonical := range want {
@@ -234,7 +235,7 @@ func TestLS13_ConflictingRequirementsNeverMatch(t *testing.T) {
 }
 
 func TestLS14_FromSet(t *testing.T) {
-	l := selector.FromSet(labelSet("b", "2", "a", "")) // even an unsorted set
+	l := selector.FromSet(labelSet("b", "2", "a", "")) // the set may be unsorted
 	assert.Equal(t, "a=,b=2", l.String())
 	assert.True(t, l.Matches(labelSet("a", "", "b", "2", "c", "3")))
 	assert.False(t, l.Matches(labelSet("b", "2")))

@@ -27,7 +27,7 @@ func (t token) String() string {
 // lexer splits a label selector into tokens.
 //
 // As in Kubernetes (LS3), a NUL byte directly after a token ends the token and is
-// skipped; anywhere else it ends the text.
+// skipped; any other NUL byte ends the text.
 type lexer struct {
 	text string
 	at   int

@@ -49,8 +49,8 @@ func (l Limits) Parse(labels, fields string) (Selection, *api.Status) {
 	return s, nil
 }
 
-// Cost estimates the memory and time that the selectors take: the number of field
-// terms plus the number of values of the label requirements.
+// Cost estimates the memory and time that the selectors take: the number of field terms
+// plus, for each label requirement, the number of values but at least one.
 func (s Selection) Cost() int {
 	cost := len(s.Fields.terms)
 	for i := range s.Labels.requirements {

@@ -7,9 +7,9 @@ import "github.com/watchglass/watchglass/core/api"
 // Memo uses two bits per ID, so IDs should be small and dense. It is not safe for
 // concurrent use.
 type Memo struct {
-	// The most recent result is stored inline because the next lookup often
-	// repeats it. With ten thousand memos, the verdicts slices do not fit into
-	// the processor cache.
+	// The most recent result is stored inline because the next lookup is often for the
+	// same ID. With ten thousand memos, the verdicts slices do not fit into the processor
+	// cache.
 	last     uint32 // ID + 1; zero for none
 	lastYes  bool
 	labels   Labels
@@ -31,8 +31,8 @@ const (
 // NewMemo returns an empty Memo.
 func NewMemo(l Labels) *Memo { return &Memo{labels: l} }
 
-// Matches reports whether the selector matches the set with the given ID. It
-// evaluates set only if it has no result for the ID.
+// Matches reports whether the selector matches the set with the given ID. It evaluates
+// the set only if the Memo has no result for the ID.
 func (m *Memo) Matches(id uint32, set api.Labels) bool {
 	if m.last != id+1 || m.last == 0 {
 		m.last, m.lastYes = id+1, m.labels.Empty() || m.matches(id, set)

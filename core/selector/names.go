@@ -11,8 +11,8 @@ const (
 	maxPrefix = 253
 )
 
-// The functions below return a description of the problem with a piece of text,
-// or "" if it is valid.
+// The functions below return a description of the problem with a piece of text, or "" if
+// the text is valid.
 
 // keyProblem checks a label key: a name with an optional DNS prefix and a slash
 // (LS6).
@@ -43,7 +43,7 @@ func valueProblem(value string) string {
 	return ""
 }
 
-// operandProblem checks a value for an operator (LS7, LS8).
+// operandProblem checks an operand of the given operator (LS7, LS8).
 func operandProblem(op Operator, value string) string {
 	if op == GreaterThan || op == LessThan {
 		if _, ok := lite.ParseInt(value); !ok {
@@ -70,8 +70,8 @@ func nameProblem(name string) string {
 	return ""
 }
 
-// prefixProblem checks a DNS-1123 subdomain. As in Kubernetes, its labels have no
-// length limit.
+// prefixProblem checks a DNS-1123 subdomain. As in Kubernetes, the parts between the dots
+// have no length limit.
 func prefixProblem(prefix string) string {
 	if len(prefix) > maxPrefix {
 		return "the prefix is longer than " + strconv.Itoa(maxPrefix) + " characters"

@@ -58,8 +58,8 @@ func TestInvalidUTF8InAFieldValue(t *testing.T) {
 	}
 }
 
-// Agrees. A doubled comma is an error between requirements, and an empty value
-// inside a set, also at its end.
+// Agrees. Between requirements, a doubled comma is an error. Inside a set, also at its
+// end, a doubled comma denotes an empty value.
 func TestDoubledCommasInASetAreEmptyValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"a in (b,,)": "a in (,b)", "a in (,,)": "a in ()", "a in (,,b)": "a in (,b)", "a in (b,,,c)": "a in (,b,c)",

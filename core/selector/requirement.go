@@ -124,8 +124,8 @@ func (r Requirement) has(value string) bool {
 	return found
 }
 
-// compare reports whether a label is strictly greater or less than the bound. A label
-// that is not an int64 is neither.
+// compare reports whether a label is strictly greater or less than the bound. It returns
+// false for a label that is not an int64.
 func (r Requirement) compare(value string) bool {
 	n, ok := lite.ParseInt(value)
 	if !ok {
