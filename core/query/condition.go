@@ -11,7 +11,7 @@ type condition struct {
 	operand Operand
 	op      operator
 	negated bool
-	values  []literal // the condition holds if one of them matches
+	values  []literal // the condition holds if one of these values matches
 }
 
 type operator uint8
@@ -28,7 +28,8 @@ const (
 	greaterOrEqual
 )
 
-// compareOperator returns the operator of a symbol.
+// compareOperator returns the operator of a symbol, and whether the symbol negates it. It
+// returns false for any other symbol.
 func compareOperator(symbol string) (op operator, negated, ok bool) {
 	switch symbol {
 	case "=", "==":
@@ -56,8 +57,8 @@ func compareOperator(symbol string) (op operator, negated, ok bool) {
 // literal is a value in a condition.
 type literal struct {
 	text string // in lower case for includes
-	// value is the text as a value of the operand's type. For a text operand it is a
-	// Number if the text is a quantity, and otherwise the natural text.
+	// value is the text as a value of the operand's type. For a text operand, the value
+	// is a Number if the text is a quantity, and otherwise the natural text.
 	value api.Value
 	// age means that value is a duration in milliseconds before now.
 	age bool
@@ -142,7 +143,8 @@ func dateLiteral(l literal) (literal, string) {
 	return l, ""
 }
 
-// parseDuration parses a duration such as 1h30m, in milliseconds.
+// parseDuration returns a duration such as 1h30m in milliseconds, and false for other
+// texts.
 func parseDuration(s string) (millis int64, ok bool) {
 	const maxMillis = 1 << 52
 	for s != "" {
@@ -179,8 +181,8 @@ func durationUnit(s string) (millis int64, length int) {
 	return 0, 0
 }
 
-// holds evaluates the condition for a row. A missing value is neither less nor greater
-// than another value.
+// holds reports whether the condition holds for a row. A missing value is neither less
+// nor greater than another value.
 func (c *condition) holds(r Row) bool {
 	v := c.operand.Value(r)
 	switch c.op {
@@ -199,7 +201,7 @@ func (c *condition) holds(r Row) bool {
 
 // isTruthy reports whether a condition without an operator, such as "ready", holds for
 // the value. A text is true if it is "true", or a ratio such as 2/2 whose numbers are
-// equal.
+// equal and not zero.
 func isTruthy(v api.Value) bool {
 	switch v.Kind {
 	case api.Null:
@@ -258,7 +260,7 @@ func equal(v api.Value, l *literal, now int64) bool {
 	return ok && order == 0
 }
 
-// compareWith orders a value and a literal. It returns false if they are not
+// compareWith orders a value and a literal. It returns false if the two are not
 // comparable.
 func compareWith(v api.Value, l *literal, now int64) (order int, ok bool) {
 	switch v.Kind {
@@ -306,7 +308,7 @@ func compareInt(a, b int64) int {
 }
 
 // flip returns the first time after r.Now at which the result of the condition may change
-// although the row does not. It returns zero if there is none.
+// although the row does not. It returns zero if there is no such time.
 func (c *condition) flip(r Row) int64 {
 	if c.operand.kind != api.Date {
 		return 0

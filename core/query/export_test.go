@@ -1,6 +1,6 @@
 package query
 
-// Split returns the words of a search, and the excluded ones.
+// Split returns the required and the excluded words of a search.
 func (s Search) Split() (words, excluded []string) {
 	words, excluded = []string{}, []string{}
 	for i, word := range s.words {

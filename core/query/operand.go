@@ -132,7 +132,7 @@ func annotationOf(path string) (key string, ok bool) {
 	return string(unescaped), true
 }
 
-// Value returns the value in a row. Its text aliases the row.
+// Value returns the value of the operand in a row. The text of the value aliases the row.
 func (o *Operand) Value(r Row) api.Value {
 	switch o.source {
 	case fromName:
@@ -182,9 +182,9 @@ func (o *Operand) NeedsLabels() bool { return o.source == fromLabel }
 // Fixed reports whether the value derives from the key and never changes.
 func (o *Operand) Fixed() bool { return o.source <= fromNamespace }
 
-// Same reports whether two versions of an object certainly have the same value. unchanged
-// contains the cells that are equal in both, and sameLabels states whether the labels are
-// equal.
+// Same reports whether two versions of an object certainly have the same value. The
+// argument unchanged contains the cells that are equal in both versions, and sameLabels
+// states whether the labels are equal.
 func (o *Operand) Same(unchanged api.Cells, sameLabels bool) bool {
 	return o.Fixed() || unchanged.Has(o.cell) || sameLabels && o.source == fromLabel
 }
@@ -226,7 +226,8 @@ func closest(name string, candidates []string) string {
 }
 
 // distance returns the number of inserted, removed and replaced characters between two
-// names, ignoring ASCII case. It returns bound if the lengths alone differ by that much.
+// names, ignoring ASCII case. It returns bound if the lengths alone differ by at least
+// bound.
 func distance(a, b string, bound int) int {
 	if len(a)-len(b) >= bound || len(b)-len(a) >= bound {
 		return bound

@@ -20,7 +20,7 @@ const (
 // The zero value matches every row.
 type Search struct {
 	words   []string // in lower case
-	exclude Words    // the excluded ones
+	exclude Words    // the excluded words
 }
 
 // Words is a set of words of a search, with one bit per word.
@@ -78,8 +78,8 @@ func lower(c byte) byte {
 // Empty reports whether the search matches every row.
 func (s *Search) Empty() bool { return len(s.words) == 0 }
 
-// InLabels returns the words that labels contain. Callers may cache the result by label
-// set.
+// InLabels returns the words that the given labels contain. Callers may cache the result
+// by label set.
 func (s *Search) InLabels(labels api.Labels) Words {
 	var found Words
 	var text []byte
@@ -90,8 +90,9 @@ func (s *Search) InLabels(labels api.Labels) Words {
 	return found
 }
 
-// Matches reports whether a row matches. inLabels is the result of InLabels for the
-// labels of the row, and cells is the index of the envelope's cells, or nil.
+// Matches reports whether a row matches the search. The argument inLabels is the result
+// of InLabels for the labels of the row, and cells is the index of the envelope's cells,
+// or nil.
 func (s *Search) Matches(envelope wire.Envelope, cells *wire.CellIndex, inLabels Words) bool {
 	found := inLabels
 	if found&s.exclude != 0 {
@@ -121,8 +122,8 @@ func (s *Search) Len() int { return len(s.words) }
 // textEnd is the byte after each text in the search text of a row.
 const textEnd = 0xff
 
-// AppendText appends the search text of a row: its name, namespace and text columns, in
-// lower case.
+// AppendText appends the search text of a row: the name, namespace and text columns of
+// the row, in lower case.
 func AppendText(dst []byte, envelope wire.Envelope) []byte {
 	key := envelope.Key()
 	dst = appendLower(appendLower(dst, key.Name()), key.Namespace())
@@ -140,8 +141,8 @@ func appendLower(dst []byte, text string) []byte {
 	return append(dst, textEnd)
 }
 
-// HasText reports whether MatchesText can decide the search. It cannot if a word contains
-// the byte that ends each text.
+// HasText reports whether MatchesText can decide the search. MatchesText cannot decide a
+// search with a word that contains the byte textEnd.
 func (s *Search) HasText() bool {
 	for _, word := range s.words {
 		if strings.IndexByte(word, textEnd) >= 0 {
@@ -167,9 +168,9 @@ func (s *Search) MatchesText(text []byte, inLabels, decided Words) bool {
 	return true
 }
 
-// Narrows reports whether every row that matches s also matches the other search. decided
-// contains the words of s that are also words of the other search. Rows that match the
-// other search need no check for them.
+// Narrows reports whether every row that matches s also matches the other search. The
+// result decided contains the words of s that are also words of the other search. Rows
+// that match the other search need no check for these words.
 func (s *Search) Narrows(other *Search) (decided Words, narrows bool) {
 	for i, theirs := range other.words {
 		excluded := other.exclude>>i&1 == 1
@@ -190,7 +191,7 @@ func (s *Search) Narrows(other *Search) (decided Words, narrows bool) {
 	return decided, true
 }
 
-// in returns the words that a text contains, without those already found.
+// in returns the words that a text contains, without the words already found.
 func (s *Search) in(text string, found Words) Words {
 	var more Words
 	for i, word := range s.words {

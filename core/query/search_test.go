@@ -92,8 +92,8 @@ func TestSearchesKeepSpacesInQuotes(t *testing.T) {
 	}
 }
 
-// The npm package also splits searches, to highlight words. Its tests read the same
-// file.
+// The npm package also splits searches, to highlight words. The tests of that package
+// read the same file.
 func TestSearchesAreSplitAsInTheSharedFile(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/query/searches.json")
 	require.NoError(t, err)

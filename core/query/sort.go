@@ -100,7 +100,7 @@ func parseSortKey(schema *api.Schema, part string) (SortKey, *api.Status) {
 }
 
 // cutWords removes words from the end of text, ignoring ASCII case, and reports whether
-// they were there.
+// the text ended with these words.
 func cutWords(text, words string) (string, bool) {
 	at := len(text) - len(words)
 	if at < 1 || text[at-1] != ' ' || !lite.EqualFold(text[at:], words) {

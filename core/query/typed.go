@@ -8,10 +8,10 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Natural returns a value that compares as people expect. An empty text is null, and
-// a quantity such as 512Mi is a number. Any other text is replaced by one whose byte
-// order is the natural order (see appendNatural). The result may alias the value or
-// the buffer, which Natural returns for reuse.
+// Natural returns a value that compares as people expect. An empty text is null, and a
+// quantity such as 512Mi is a number. Any other text is replaced by a text whose byte
+// order is the natural order (see appendNatural). The result may alias the value or the
+// buffer, which Natural returns for reuse.
 func Natural(v api.Value, buffer []byte) (api.Value, []byte) {
 	if v.Kind != api.String {
 		return v, buffer
@@ -41,7 +41,7 @@ func NaturalText(v api.Value, buffer []byte) (api.Value, []byte) {
 // every comparison.
 func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// isNatural reports whether appendNatural would not change a text, because it
+// isNatural reports whether appendNatural would leave a text unchanged, because the text
 // contains neither a number nor an address.
 func isNatural(s string) bool {
 	for i := range len(s) {
@@ -62,8 +62,8 @@ const longNumber = 9
 // texts compare by value: node-2 precedes node-10, v1.9 precedes v1.10, and 10.0.0.9
 // precedes 10.0.0.10. An IPv6 address becomes its 16 bytes.
 //
-// A number becomes a marker, which is the number of its digits without leading zeros,
-// followed by those digits.
+// A number becomes a marker, followed by the digits of the number without leading zeros.
+// The marker is the count of these digits (see longNumber).
 func appendNatural(dst []byte, s string) []byte {
 	if address, ok := parseIPv6(s); ok {
 		return append(append(dst, ':'), address[:]...)
@@ -94,7 +94,7 @@ func appendNatural(dst []byte, s string) []byte {
 	return dst
 }
 
-// parseIPv6 parses an address in hexadecimal notation.
+// parseIPv6 parses an address in hexadecimal notation, and returns false for other texts.
 func parseIPv6(s string) (address [16]byte, ok bool) {
 	if strings.IndexByte(s, ':') < 0 || len(s) > 39 {
 		return address, false

@@ -34,8 +34,7 @@ func natural(v api.Value) api.Value {
 	return n
 }
 
-// Natural values have the order of the model, for random texts and for texts of every
-// kind.
+// Natural values compare as in the model, for random texts and for texts of every kind.
 func TestNaturalOrderAgreesWithTheModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	texts := []string{

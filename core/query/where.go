@@ -6,8 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// The limits of a condition, and the Causes of their errors. Each value of a set
-// counts as a condition.
+// The limits of a condition, and the Causes of their errors. MaxConditions limits the
+// conditions, where each value of a set is one condition.
 const (
 	MaxWhereBytes   = 4096
 	MaxConditions   = 128
@@ -17,7 +17,7 @@ const (
 	LimitNesting    = "max-where-nesting"
 )
 
-// Where is a condition on rows. The zero value holds for every row. It is immutable
+// Where is a condition on rows. The zero value holds for every row. A Where is immutable
 // and safe to copy.
 type Where struct{ terms []expression }
 
@@ -240,7 +240,7 @@ func (p *parser) value(c *condition, what string) {
 // Empty reports whether the condition holds for every row.
 func (w Where) Empty() bool { return len(w.terms) == 0 }
 
-// Holds evaluates the condition for a row.
+// Holds reports whether the condition holds for a row.
 //
 //go:noinline
 func (w Where) Holds(r Row) bool {
@@ -267,7 +267,7 @@ func (e *expression) holds(r Row) bool {
 	return e.op == and
 }
 
-// each calls visit for every condition.
+// each calls visit for every condition in the expression.
 func (e *expression) each(visit func(*condition)) {
 	if e.op == single {
 		visit(&e.condition)
@@ -285,7 +285,7 @@ func (w Where) Operands(visit func(*Operand)) {
 }
 
 // Flip returns the first time after r.Now at which the ages of the row's dates may change
-// the result of the condition. It returns zero if there is none.
+// the result of the condition. It returns zero if there is no such time.
 func (w Where) Flip(r Row) int64 {
 	var next int64
 	for i := range w.terms {

@@ -39,7 +39,7 @@ func (t token) String() string {
 }
 
 // symbols are the operators and punctuation. A symbol precedes its own prefixes, so that
-// the longest one is found.
+// symbolAt finds the longest symbol.
 var symbols = [...]string{"===", "==", "=", "!=", "!~", "~", "<=", "<", ">=", ">", "(", ")", ",", "&&", "||", "!"}
 
 func symbolAt(s string) string {

@@ -296,7 +296,7 @@ func TestConditionsWithAgesAnnounceWhenTheyChange(t *testing.T) {
 		for range 200 {
 			row.Now += pickOne[int64](r, 1, 2, 1000, 59_999, 60_000, 3_600_000)
 			if next != 0 && row.Now >= next {
-				// Evaluate exactly at each flip that was passed.
+				// Evaluate the condition at each time from Flip that has passed.
 				for end := row.Now; next != 0 && next <= end; {
 					row.Now = next
 					holds, next = w.Holds(row), w.Flip(row)
@@ -339,8 +339,8 @@ func TestConditionErrorsHaveAPosition(t *testing.T) {
 	}
 }
 
-// The npm package declares a type for the operators. The tests of both packages read this
-// file.
+// The npm package declares a type for the operators. The tests of both packages read the
+// same file of operators.
 func TestOperatorsAreThoseOfTheSharedFile(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/query/operators.json")
 	require.NoError(t, err)
@@ -416,7 +416,8 @@ func FuzzParseWhere(f *testing.F) {
 	})
 }
 
-// A column with the name of the owner or the UID takes precedence.
+// A column or field named owner or uid takes precedence over the owner or the UID of the
+// object.
 func TestOwnersAndUIDsAreValues(t *testing.T) {
 	plain := objects.Pods()
 	o := objects.Object("default/a uid=u-1 owner=o-1 app=web")

@@ -13,14 +13,15 @@ const (
 	loadAhead = 9
 )
 
-// littleEndian reports whether the first byte in memory is the lowest of a number.
+// littleEndian reports whether the lowest byte of a number comes first in memory.
 var littleEndian = func() bool {
 	one := uint16(1)
 	return *(*byte)(unsafe.Pointer(&one)) == 1
 }()
 
-// within reports whether a text contains a word that is not empty. It compares the first
-// two bytes of the word at eight positions at once, which takes an eighth of the time.
+// within reports whether a text contains a word, which must not be empty. It compares the
+// first two bytes of the word at eight positions at once, which takes an eighth of the
+// time of separate comparisons.
 func within(text []byte, word string) bool {
 	last := len(text) - len(word)
 	i := 0
@@ -28,7 +29,7 @@ func within(text []byte, word string) bool {
 		first, second := lowBits*uint64(word[0]), lowBits*uint64(word[1])
 		at := unsafe.Pointer(unsafe.SliceData(text))
 		for ; i <= last && i+loadAhead <= len(text); i += 8 {
-			// A byte of both is zero where the text contains the first two bytes of the
+			// A byte of "both" is zero where the text contains the first two bytes of the
 			// word.
 			both := *(*uint64)(unsafe.Add(at, i)) ^ first | *(*uint64)(unsafe.Add(at, i+1)) ^ second
 			for found := (both - lowBits) &^ both & highBits; found != 0; found &= found - 1 {

@@ -12,8 +12,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// The search text of a row gives the same result as its envelope, for random rows and
-// searches. Words that a narrower search shares with the last one need no check.
+// A search in the search text of a row gives the same result as a search in the envelope,
+// for random rows and searches. Words that a narrower search shares with the previous
+// search need no check.
 func TestSearchTextAgreesWithTheEnvelope(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	word := func(most int) string {
@@ -80,7 +81,7 @@ func TestSearchNarrows(t *testing.T) {
 	}
 }
 
-// The search text cannot decide a search whose word contains the byte that ends texts.
+// MatchesText cannot decide a search with a word that contains the byte textEnd.
 func TestSearchWithTheSeparatorHasNoText(t *testing.T) {
 	s, _ := query.ParseSearch("a\xffb")
 	require.False(t, s.HasText())
