@@ -97,8 +97,8 @@ func (c *Cache) Remove(id ID, owner string) bool {
 }
 
 // Follow keeps the object watched, even if it is not read, until Unfollow is called as
-// often as Follow. The caller must hold a reference; dropping the last one also ends
-// Follow.
+// often as Follow. The caller must hold a reference. Dropping the last reference to the
+// object also ends all Follows.
 func (c *Cache) Follow(id ID) {
 	if it := c.byID[id]; it != nil {
 		it.followers++
@@ -106,7 +106,7 @@ func (c *Cache) Follow(id ID) {
 	}
 }
 
-// Unfollow reverts one Follow.
+// Unfollow reverts one call of Follow.
 func (c *Cache) Unfollow(id ID) {
 	if it := c.byID[id]; it != nil && it.followers > 0 {
 		it.followers--
@@ -115,9 +115,9 @@ func (c *Cache) Unfollow(id ID) {
 	}
 }
 
-// Get calls done once, within a second, with the object or the reason why there
-// is none (rules K5 to K9). The object is valid during the call, in which done
-// must not call the cache.
+// Get calls done once, within a second, with the object or the reason why there is none
+// (rules K5 to K9). The object is valid until done returns, and done must not call the
+// cache.
 func (c *Cache) Get(id ID, done func(*Object, *api.Status)) {
 	it := c.byID[id]
 	if it == nil {
@@ -181,8 +181,8 @@ func (c *Cache) NextTick() int64 {
 	return next
 }
 
-// Shutdown stops all items and prevents new ones from starting (rule K13). Copies
-// of immutable objects are still served; all other Gets time out.
+// Shutdown stops all items and prevents new items from starting (rule K13). Copies of
+// immutable objects are still served; all other Gets time out.
 func (c *Cache) Shutdown() {
 	c.down = true
 	for _, it := range c.items {
@@ -206,8 +206,8 @@ func (c *Cache) Inspect() Counters {
 	return n
 }
 
-// notRegistered returns a BadRequest instead of a NotFound, because the object may
-// exist (rule K5).
+// notRegistered returns the error for an object without references. The error is a
+// BadRequest and not a NotFound, because the object may exist (rule K5).
 func notRegistered(id ID) *api.Status {
 	return api.BadRequest("object " + quote(id.Key.Namespace()) + "/" + quote(id.Key.Name()) + " not registered")
 }

@@ -68,7 +68,7 @@ func TestK3_RefMapHandlesReferencesCorrectly(t *testing.T) {
 	type step struct {
 		add   string
 		drop  string
-		held  int  // references after it
+		held  int  // references after the step
 		known bool // whether the reference to drop exists
 	}
 	for name, steps := range map[string][]step{
@@ -293,7 +293,7 @@ func TestK12_NotStoppedOnSlowInitialization(t *testing.T) {
 }
 
 // An object that was never read becomes idle MaxIdleMillis after it was loaded. In the
-// kubelet, the next sweep removes it.
+// kubelet, the next sweep removes such an object.
 func TestK12_NeverReadIsIdleSinceItWasLoaded(t *testing.T) {
 	w := newWorld(t, Config{})
 	w.add(secret("a"), "pod")

@@ -3,20 +3,19 @@
 // mounts a Secret references the Secret. It is the watch-based manager of the
 // kubelet (rules K1 to K16) without goroutines.
 //
-// A [Cache] has one item per referenced object. Owners add and remove references
-// with [Cache.Add] and [Cache.Remove]. The item exists as long as it has
-// references. A [Source] supplies the item: an open collection that includes the
-// object, or otherwise a list and watch of that object alone. [Cache.Get] reads
-// from the source once it is loaded, and waits up to a second for that. Errors
-// distinguish three cases. An object without references is "not registered", a
-// missing one is NotFound, and one that did not arrive in time is "failed to
-// sync".
+// A [Cache] has one item per referenced object. Owners add and remove references with
+// [Cache.Add] and [Cache.Remove]. The item exists as long as it has references. A
+// [Source] supplies the item: an open collection that includes the object, or otherwise a
+// list and watch of that object alone. [Cache.Get] reads from a loaded source, and waits
+// up to a second until the source is loaded. Errors distinguish three cases. An object
+// without references is "not registered", a missing object is NotFound, and an object
+// that did not arrive in time is "failed to sync".
 //
 // Watches are expensive for the server, so two kinds of items have none:
 //
 //   - A sweep stops the watch of an idle item, which was not read for
-//     [Config].MaxIdleMillis. The next Get starts it again, never from an older
-//     state than it returned before.
+//     [Config].MaxIdleMillis. The next Get starts a new watch, never from an older state
+//     than an earlier Get returned.
 //   - An immutable object is copied when it is first read, and its watch stops.
 //
 // The watch of a followed item ([Cache.Follow]) never stops, and [Cache.Look]
@@ -38,11 +37,12 @@
 //
 // The copy of an immutable object is not served forever. An immutable object can be
 // deleted and recreated with different content, and the kubelet then continues to serve
-// the old one (kubernetes/kubernetes#131589). This cache checks a copy with one list when
-// a new owner adds a reference, and at the first Get after MaxIdleMillis without a check.
-// If the check does not finish within the second of a Get, the copy is served. The copy
-// is probably still correct, and its users need it most while the server is unreachable.
-// An open collection that includes the object takes precedence over the copy.
+// the old object (kubernetes/kubernetes#131589). This cache checks a copy with one list
+// when a new owner adds a reference, and at the first Get after MaxIdleMillis without a
+// check. If the check does not finish within the second of a Get, the copy is served. The
+// copy is probably still correct, and its users need it most while the server is
+// unreachable. An open collection that includes the object takes precedence over the
+// copy.
 //
 // A Get fails immediately if the server has rejected the source, because the object will
 // not arrive.

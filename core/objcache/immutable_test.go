@@ -49,8 +49,8 @@ func TestK11_ImmutableSecretStopsTheReflector(t *testing.T) {
 	}
 }
 
-// TestK11_StaleImmutables is kubernetes/kubernetes#131589: an immutable object is
-// deleted and created again while a copy of the old one is cached.
+// TestK11_StaleImmutables reproduces kubernetes/kubernetes#131589: an immutable object is
+// deleted and created again while a copy of the old object is cached.
 func TestK11_StaleImmutables(t *testing.T) {
 	setup := func(t *testing.T) *world {
 		w := newWorld(t, Config{})

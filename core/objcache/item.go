@@ -9,12 +9,12 @@ type item struct {
 	id        ID
 	refs      refs
 	followers int
-	accessed  int64 // when it was last read
+	accessed  int64 // when the item was last read
 
 	source    Source // nil while stopped
 	own       bool   // the source was opened for this item
 	startedAt int64  // when the source was set
-	loadedAt  int64  // when it was synced; zero while loading
+	loadedAt  int64  // when the item was synced; zero while loading
 	// minimum is the newest version that was served. No later source may be older (rule
 	// K7).
 	minimum Version
@@ -33,7 +33,7 @@ type waiter struct {
 	done     func(*Object, *api.Status)
 }
 
-// start gives a stopped item a source (rules K2, K7).
+// start finds or opens a source for a stopped item (rules K2, K7).
 func (it *item) start() {
 	if it.source != nil || it.cache.down {
 		return
@@ -86,8 +86,8 @@ func (it *item) settle() {
 	}
 }
 
-// cover switches to an open collection that includes the object, and away from
-// one that was closed.
+// cover switches to an open collection that includes the object, and away from a
+// collection that was closed.
 func (it *item) cover() {
 	if it.cache.down || it.source == nil && it.copy == nil {
 		return
@@ -109,8 +109,9 @@ func (it *item) cover() {
 	}
 }
 
-// checked replaces or drops the copy of an immutable object after its source has loaded.
-// If the object is still immutable, it is copied again and the source is closed.
+// checked replaces or drops the copy of an immutable object after the source of the item
+// has loaded. If the object is still immutable, checked copies it again and closes the
+// source.
 func (it *item) checked() {
 	if it.copy == nil {
 		return
@@ -226,8 +227,8 @@ type Look struct {
 	// there is one.
 	State  api.State
 	Status *api.Status
-	// Known is false until the object was loaded. While it is false, the fields of an
-	// earlier Look remain valid, and State describes how current they are.
+	// Known is false until the object was loaded. While Known is false, callers keep the
+	// data of an earlier Look, and State describes how current that data is.
 	Known           bool
 	ResourceVersion api.ResourceVersion // the object is known as of this version
 	Object          *Object             // nil if the object does not exist; valid until the next call

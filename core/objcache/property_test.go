@@ -30,9 +30,9 @@ type question struct {
 }
 
 // TestAgainstASimpleModel runs random operations on a cache and a model. The references
-// in the cache equal those in the model. Within a second, every Get returns a result that
-// the sources justify. Versions never decrease, idle items stop, and no state is left at
-// the end.
+// in the cache equal the references in the model. Within a second, every Get returns a
+// result that the sources justify. Versions never decrease, idle items stop, and no state
+// is left at the end.
 func TestAgainstASimpleModel(t *testing.T) {
 	happened := map[string]int{}
 	for seed := range int64(200) {
@@ -155,7 +155,7 @@ func (m *model) ask(id ID) {
 	})
 }
 
-// sources returns the sources that cover the object.
+// sources returns the loaded sources that cover the object.
 func (m *model) sources(id ID) []*source {
 	return slices.DeleteFunc(slices.Concat(m.own, m.covers), func(s *source) bool {
 		return !s.loaded || s.id.Key != "" && s.id != id
@@ -173,7 +173,7 @@ func (m *model) judge(id ID, o *Object) {
 	require.LessOrEqual(m.t, o.ResourceVersion, m.rv)
 	for _, s := range m.sources(id) {
 		if s.version.ResourceVersion < m.shown[id] {
-			continue // it is known to lag
+			continue // the source is known to lag
 		}
 		if it.source != nil && !it.own && it.source != Source(s) {
 			continue // all collections that cover the object are equivalent

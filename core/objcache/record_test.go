@@ -18,7 +18,7 @@ func TestRecordFieldsHaveNoPadding(t *testing.T) {
 	require.Equal(t, []Holder{{ID: secret("a"), Owner: "pod", Count: 1}}, w.cache.Holders())
 }
 
-// This test also runs the build that records references.
+// TestWithRefdebug runs the tests of this package in the build that records references.
 func TestWithRefdebug(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: builds the package again and runs all its tests")

@@ -14,7 +14,7 @@ type refs struct {
 type ref struct {
 	owner string
 	count int
-	taken record // where each was added, in builds that record it
+	taken record // when and where each reference was added, in builds with the tag refdebug
 }
 
 func (r *refs) find(owner string) int {
@@ -39,7 +39,7 @@ func (r *refs) add(owner string, now int64) bool {
 	return fresh
 }
 
-// remove drops a reference and reports whether there was one.
+// remove drops a reference and reports whether the owner had one.
 func (r *refs) remove(owner string) bool {
 	i := r.find(owner)
 	if i < 0 {

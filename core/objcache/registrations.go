@@ -14,15 +14,15 @@ type Registrations struct {
 	uses  map[Registrant][]ID // the objects that the last version uses
 }
 
-// NewRegistrations returns Registrations that add references to the cache, owned
-// by the UIDs of the registrants.
+// NewRegistrations returns Registrations that add references to the cache. The owners of
+// these references are the UIDs of the registrants.
 func NewRegistrations(c *Cache) *Registrations {
 	return &Registrations{cache: c, uses: map[Registrant][]ID{}}
 }
 
-// Register adds a reference to each object that the new version uses, and then
-// drops those of the previous version. In this order, an object that both
-// versions use stays loaded. Duplicates in uses count once.
+// Register adds a reference to each object that the new version uses, and then drops the
+// references of the previous version. In this order, an object that both versions use
+// stays loaded. An object that uses contains several times gets one reference.
 func (r *Registrations) Register(who Registrant, uses []ID) {
 	var now []ID
 	for _, id := range uses {

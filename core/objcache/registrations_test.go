@@ -23,8 +23,8 @@ func TestK14_RegisterIdempotence(t *testing.T) {
 	require.Equal(t, Counters{}, w.cache.Inspect())
 }
 
-// TestK14_CacheRefcounts is the kubelet's test of that name. Pods are created,
-// changed and deleted, and the references are those of the last versions.
+// TestK14_CacheRefcounts is the kubelet's test of that name. Pods are created, changed
+// and deleted, and only the references of their last versions remain.
 func TestK14_CacheRefcounts(t *testing.T) {
 	w := newWorld(t, Config{})
 	r := NewRegistrations(w.cache)
@@ -37,7 +37,7 @@ func TestK14_CacheRefcounts(t *testing.T) {
 	r.Register(pod("p1"), s("s1", "s2"))
 	r.Register(pod("p2"), s("s2", "s3"))
 	r.Register(pod("p1"), s("s2", "s4"))
-	r.Register(Registrant{"default", "p2", "uid-other"}, s("s3")) // created again before the old one was removed
+	r.Register(Registrant{"default", "p2", "uid-other"}, s("s3")) // created again before the old pod was removed
 	r.Unregister(pod("p2"))
 	r.Register(pod("p3"), nil)
 	r.Unregister(pod("never"))

@@ -66,8 +66,8 @@ func (v Version) behind(w Version) bool {
 	return v.ClusterID == w.ClusterID && v.ResourceVersion < w.ResourceVersion
 }
 
-// Source is a collection that includes the object. The cache only reads it, and
-// compares sources with ==.
+// Source is a collection that includes an object of the cache. The cache only reads it,
+// and compares sources with ==.
 type Source interface {
 	// State returns how current the source is, and the reason if there is one.
 	State() (api.State, *api.Status)
@@ -83,11 +83,11 @@ type Source interface {
 // Upstream is the interface that the program implements for the cache.
 type Upstream interface {
 	// Covering returns a loaded source that is open for other reasons and includes the
-	// object if it exists, or nil. If there are several, it returns the one in "current"
-	// if possible.
+	// object if it exists, or nil. If there are several such sources, Covering returns
+	// the source "current" if possible.
 	Covering(id ID, current Source) Source
-	// Open starts a list and watch of this object alone. Its first state must not
-	// be older than minimum.
+	// Open starts a list and watch of this object alone. The first state of the source
+	// must not be older than minimum.
 	Open(id ID, minimum Version) Source
 	// Close releases a source that Open returned.
 	Close(Source)

@@ -38,10 +38,10 @@ type world struct {
 	closed  int
 }
 
-// source is a collection. Its method see copies the state of the world.
+// source is a collection. The method see copies the state of the world.
 type source struct {
 	w       *world
-	id      ID // ID of the object, if the source is for only one
+	id      ID // ID of the object, if the source includes only one object
 	objects state
 	version Version
 	loaded  bool
@@ -183,7 +183,7 @@ func (w *world) get(id ID) *answer {
 
 func (w *world) add(id ID, owner string) { require.Nil(w.t, w.cache.Add(id, owner)) }
 
-// finds requires that a Get returns this version immediately.
+// finds requires that a Get immediately returns the object at the given version.
 func (w *world) finds(id ID, rv api.ResourceVersion) {
 	w.t.Helper()
 	a := w.get(id)
@@ -192,7 +192,7 @@ func (w *world) finds(id ID, rv api.ResourceVersion) {
 	require.Equal(w.t, rv, a.object.ResourceVersion)
 }
 
-// fails requires that a Get returns this error immediately.
+// fails requires that a Get immediately returns an error that contains the text.
 func (w *world) fails(id ID, text string) {
 	w.t.Helper()
 	a := w.get(id)
