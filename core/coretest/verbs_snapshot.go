@@ -30,7 +30,7 @@ func (h *harness) findSnapshot(v *verb, name string) *snapshot {
 }
 
 // doSnapshot takes a snapshot. If a snapshot with the same name exists, the new one
-// contains only the changes since then.
+// contains only the changes since the old one.
 func doSnapshot(h *harness, v *verb) error {
 	name := v.take("a name for the snapshot")
 	f := &wire.TakeSnapshot{

@@ -74,8 +74,8 @@ func split(text string) ([]string, error) {
 	return words, nil
 }
 
-// take removes and returns the next word that is not an option. If there is none, take
-// records an error with the description of the word.
+// take removes and returns the next word that is not an option. If there is no such word,
+// take records an error with the given description.
 func (v *verb) take(what string) string {
 	for i, w := range v.words {
 		if !strings.Contains(w, "=") {

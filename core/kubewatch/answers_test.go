@@ -63,8 +63,8 @@ func TestInvalidResponses(t *testing.T) {
 	}
 }
 
-// A list may have members other than items and metadata. They are ignored, even if they
-// contain arrays of objects.
+// A list may have members other than items and metadata. The client ignores such members,
+// even if they contain arrays of objects.
 func TestAListHasMembersOfAllKinds(t *testing.T) {
 	r := newRig(t)
 	r.server.Classic = true

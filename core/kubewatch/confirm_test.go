@@ -101,8 +101,8 @@ func (r *rig) resumed() (pending int) {
 	return pending
 }
 
-// If the cluster is confirmed while a watch is pending, it is confirmed again when the
-// response to the watch begins.
+// If the client confirms the cluster while a watch is pending, it confirms the cluster
+// again when the response to the watch begins.
 func TestPendingWatchIsConfirmedWhenItBegins(t *testing.T) {
 	r := following(t, 9)
 	r.lateCodes = true

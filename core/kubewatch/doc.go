@@ -1,6 +1,6 @@
 // Package kubewatch lists and watches one collection of a Kubernetes API, by the rules of
-// client-go's reflector and without I/O. The engine uses it in direct mode, and so does
-// host/source/kube.
+// client-go's reflector and without I/O. The engine in direct mode and host/source/kube
+// use this package.
 //
 // # Driving a client
 //
@@ -29,11 +29,12 @@
 //	                    └─ watching (again and again)  ◀─ confirmingWatch ◀───────────────┘
 //
 // Every failure ends the run with a status, and the caller decides when to start another
-// run. After a 410, the caller lists immediately. After a 429, it waits for the requested
-// pause. After a 401 or a 403, it retries slowly. Otherwise it backs off (rules R9, R10).
-// The status takes the pause from the Retry-After header or from
-// details.retryAfterSeconds. An invalid response is reported as a 502, which the caller
-// retries, because responses of aggregated APIs are often invalid only temporarily.
+// run. After a 410, the caller lists immediately. After a 429, the caller waits for the
+// requested pause. After a 401 or a 403, the caller retries slowly. After any other
+// error, it backs off (rules R9, R10). The status takes the pause from the Retry-After
+// header or from details.retryAfterSeconds. An invalid response is reported as a 502,
+// which the caller retries, because responses of aggregated APIs are often invalid only
+// temporarily.
 //
 // # Lists
 //
@@ -42,8 +43,8 @@
 // events or omits the end mark, the client switches to paged lists (rule R2). If a
 // continue token expires, the client requests the next list without pages (rule R3).
 //
-// A list after a 410 is not requested at the expired version. It is a consistent read
-// (rule C36), because the end of a list promises that nothing is missing. A list that is
+// A list after a 410 is not requested at the expired version. Such a list is a consistent
+// read (rule C36), because the end of a list promises a complete state. A list that is
 // older than the last delivered version is rejected, so that the state never goes back in
 // time.
 //

@@ -365,7 +365,7 @@ func gadgets(kind string) func(path string) *answer {
 }
 
 // The kind of a resource that is not in the catalog comes from the server's discovery.
-// The client adds the kind to the items of a list, which omit it.
+// The client adds the kind to the items of a list, which omit the kind.
 func TestAResourceThatTheServerDescribes(t *testing.T) {
 	for kind, known := range map[string]bool{"Gadget": true, `Gad\"get`: false, "": false} {
 		r := newRig(t)

@@ -62,8 +62,8 @@ func TestR5_WatchesRequestBookmarksAndAShortTimeout(t *testing.T) {
 	require.GreaterOrEqual(t, watches, 6, "%v", r.server.paths)
 }
 
-// All changes of a transaction have the same version (G4). None of them is skipped as a
-// repetition, and none is lost if the connection ends between them.
+// All changes of a transaction have the same version (G4). The client skips none of these
+// changes as a repetition, and loses none if the connection ends between two of them.
 func TestG4_TransactionIsNotSplit(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 4)
@@ -131,8 +131,8 @@ func (r *rig) snapshot() (chunks [][]byte) {
 	}
 }
 
-// Persisted state is available immediately, and the engine resumes from its
-// version. State of another cluster or with other columns is not used.
+// Persisted state is available immediately, and the engine resumes from the version of
+// that state. State of another cluster or with other columns is not used.
 func TestStoredStateIsResumed(t *testing.T) {
 	first := newRig(t)
 	fill(first.server, 50)

@@ -20,7 +20,8 @@ type Object struct {
 }
 
 // Typed returns the given JSON, which is Raw or the data of Body, with kind and
-// apiVersion. It inserts them if they are missing, as in the items of a typed list.
+// apiVersion. Typed inserts the two members if they are missing, as in the items of a
+// typed list.
 func (o *Object) Typed(json []byte) []byte {
 	if o.head == "" {
 		return json
@@ -44,7 +45,7 @@ func (c *Client) read(raw []byte) (*Object, error) {
 	o.Fields = o.Fields[:declared]
 	switch {
 	case apiVersion == "" && kind == "":
-		// The trailing comma is valid, because an object with a key has further members.
+		// The trailing comma is valid, because an object with a key has more members.
 		o.head = `{"kind":"` + c.schema.Kind + `","apiVersion":"` + c.schema.Resource.APIVersion() + `",`
 	case apiVersion != c.schema.Resource.APIVersion() || kind != c.schema.Kind:
 		o.foreign = apiVersion + " " + kind

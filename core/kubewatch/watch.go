@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// veryShort is the duration, in milliseconds, below which a watch without events counts
-// as a failure (rule R8).
+// veryShort is the duration, in milliseconds, below which a watch without events is a
+// failure (rule R8).
 const veryShort = 1000
 
 // Period is the interval at which progress is expected, in milliseconds.
@@ -57,7 +57,8 @@ func (c *Client) checkResume() {
 	}
 }
 
-// event processes one document of a watch.
+// event processes one document of a watch. If careful is false, event returns errNotPlain
+// for a line that is not a complete event.
 func (c *Client) event(document []byte, careful bool) error {
 	take := c.watchEvent
 	if c.request.purpose == initialEvents {

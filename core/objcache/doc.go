@@ -1,7 +1,7 @@
-// Package objcache keeps individual objects up to date while they are
-// referenced. For example, a pod's page references its pod, and each pod that
-// mounts a Secret references the Secret. It is the watch-based manager of the
-// kubelet (rules K1 to K16) without goroutines.
+// Package objcache keeps individual objects up to date while they are referenced. For
+// example, a pod's page references its pod, and each pod that mounts a Secret references
+// the Secret. The package implements the watch-based manager of the kubelet (rules K1 to
+// K16) without goroutines.
 //
 // A [Cache] has one item per referenced object. Owners add and remove references with
 // [Cache.Add] and [Cache.Remove]. The item exists as long as it has references. A
@@ -18,8 +18,8 @@
 //     than an earlier Get returned.
 //   - An immutable object is copied when it is first read, and its watch stops.
 //
-// The watch of a followed item ([Cache.Follow]) never stops, and [Cache.Look]
-// returns its current state.
+// The watch of a followed item ([Cache.Follow]) never stops, and [Cache.Look] returns the
+// current state of the item.
 //
 // The program drives the cache: it calls Tick with the time, and Settle after any
 // change of a source. The cache does not depend on the kind of its sources; see

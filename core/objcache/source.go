@@ -66,10 +66,10 @@ func (v Version) behind(w Version) bool {
 	return v.ClusterID == w.ClusterID && v.ResourceVersion < w.ResourceVersion
 }
 
-// Source is a collection that includes an object of the cache. The cache only reads it,
-// and compares sources with ==.
+// Source is a collection that includes an object of the cache. The cache only reads
+// sources, and compares them with ==.
 type Source interface {
-	// State returns how current the source is, and the reason if there is one.
+	// State returns how current the source is, and the reason or nil.
 	State() (api.State, *api.Status)
 	// Version returns the version of the source. It returns false before the
 	// source has loaded.

@@ -93,8 +93,8 @@ func daysIn(year, month int) int {
 }
 
 // daysSinceEpoch returns the number of days since 1970-01-01 in the proleptic Gregorian
-// calendar. It lets years begin in March, so that the leap day is the last day of a year.
-// The calendar repeats every 400 years, which the code calls an era.
+// calendar. The computation starts years in March, so that the leap day is the last day
+// of a year. The calendar repeats every 400 years, which the code calls an era.
 func daysSinceEpoch(year, month, day int) int {
 	const perEra, toEpoch = 146097, 719468 // days in 400 years; from 0000-03-01 to 1970-01-01
 	year, month = year+400, month-3        // one more era, so that no year is negative

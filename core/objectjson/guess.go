@@ -1,6 +1,6 @@
 package objectjson
 
-// The objects of a resource have their members in nearly the same order. Each node of the
+// The objects of a resource list their members in nearly the same order. Each node of the
 // tree therefore stores the names that it has seen, in that order, as guesses. A scan
 // first compares the next name of an object with the next guess. A comparison costs less
 // than decoding and looking up a name. Names without a matching guess are decoded.
@@ -11,8 +11,9 @@ package objectjson
 type guess struct {
 	text   string
 	member int
-	// head contains the first eight bytes of the text, and mask selects the bytes that a
-	// shorter text has. tail contains the last eight bytes, if the text is that long.
+	// The field head contains up to eight bytes from the start of the text, and mask
+	// selects these bytes. The field tail contains the last eight bytes, if the text has
+	// so many.
 	head, mask, tail uint64
 }
 

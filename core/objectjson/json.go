@@ -211,8 +211,8 @@ func skipEscape(b []byte, i int) (int, fault) {
 	return i + 1, wantEscape
 }
 
-// skipWord skips a word. If the word is different, the fault is at its first byte; if it
-// is truncated, the fault is at the end of the input.
+// skipWord skips a word. If the input differs, the fault is at the first byte of the
+// word. If the input ends within the word, the fault is at the end of the input.
 func skipWord(b []byte, i int, word string) (int, fault) {
 	rest := b[i:min(i+len(word), len(b))]
 	switch {

@@ -12,7 +12,7 @@ type Printers func(name string) (p *Printer, cell int)
 // Printer computes cells from values of an object. A Scanner calls a printer once per
 // object, for all columns that share the printer.
 type Printer struct {
-	// Paths are the paths of the values, in the syntax of columns. If there are none, the
+	// Paths are the paths of the values, in the syntax of columns. If Paths is empty, the
 	// printer uses the paths in the Path of its column, separated by blanks.
 	Paths []string
 	// Print computes the cells. The values are valid JSON, except in objects that are

@@ -9,7 +9,7 @@ type Options struct {
 	KeepLastApplied   bool
 	KeepSecretData    bool
 	// Unchecked skips unselected objects and arrays by their quotes and brackets alone.
-	// The body keeps them unchanged, even if they are invalid.
+	// The body keeps such values unchanged, even if they are invalid.
 	Unchecked bool
 	// Borrowed leaves the strings of the Object in the Scanner's memory, for callers
 	// that do not use them after the next Scan.
@@ -268,7 +268,7 @@ type overriding struct {
 }
 
 // child returns the node of a selected member, or nil. It removes the captures of an
-// earlier member with the same name, because the last one counts.
+// earlier member with the same name, because only the last member is used.
 func (s *Scanner) child(n *node, k int, o *overriding) *node {
 	if k < 0 {
 		return nil

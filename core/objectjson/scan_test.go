@@ -110,7 +110,7 @@ func optionsFromBits(bits int) objectjson.Options {
 }
 
 // scanCases contains named documents. The simple evaluator checks the results of Scan.
-// The field accepted tells whether both accept the document.
+// The field accepted states whether Scan and the evaluator accept the document.
 var scanCases = []struct {
 	name     string
 	raw      string

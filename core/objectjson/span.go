@@ -88,7 +88,7 @@ func (s *Span) step(c byte) ending {
 //
 // In the shipped module, vector instructions replace this function (see package strip).
 // The replacement depends on the fields of a Span and on this signature, and must be
-// changed with them. Tests run both versions.
+// changed with them. Tests run both versions of this function.
 //
 //go:noinline
 func (s *Span) words(b []byte, i int) (end int, complete bool) {

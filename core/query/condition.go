@@ -28,8 +28,8 @@ const (
 	greaterOrEqual
 )
 
-// compareOperator returns the operator of a symbol, and whether the symbol negates it. It
-// returns false for any other symbol.
+// compareOperator returns the operator of a symbol, and whether the symbol negates the
+// comparison. It returns false for any other symbol.
 func compareOperator(symbol string) (op operator, negated, ok bool) {
 	switch symbol {
 	case "=", "==":

@@ -73,8 +73,8 @@ func resolveAll(schema *api.Schema, verb string, names []string) ([]Operand, *ap
 
 // Split divides a condition into the parts that facets ignore, and the rest. The result
 // own[i] contains the parts that facet i ignores, so that the facet also counts rows
-// whose values the condition excludes. A facet counts the rows that match rest and the
-// parts that other facets ignore.
+// whose values the condition excludes. A facet counts the rows that match the condition
+// "rest" and the parts that other facets ignore.
 func (w Where) Split(facets []Facet) (rest Where, own []Where) {
 	own = make([]Where, len(facets))
 	for _, term := range w.terms {

@@ -182,9 +182,9 @@ func (o *Operand) NeedsLabels() bool { return o.source == fromLabel }
 // Fixed reports whether the value derives from the key and never changes.
 func (o *Operand) Fixed() bool { return o.source <= fromNamespace }
 
-// Same reports whether two versions of an object certainly have the same value. The
-// argument unchanged contains the cells that are equal in both versions, and sameLabels
-// states whether the labels are equal.
+// Same reports whether the operand certainly has the same value in two versions of an
+// object. The argument unchanged contains the cells that are equal in both versions, and
+// sameLabels states whether the labels are equal.
 func (o *Operand) Same(unchanged api.Cells, sameLabels bool) bool {
 	return o.Fixed() || unchanged.Has(o.cell) || sameLabels && o.source == fromLabel
 }

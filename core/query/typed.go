@@ -22,7 +22,8 @@ func Natural(v api.Value, buffer []byte) (api.Value, []byte) {
 	return NaturalText(v, buffer)
 }
 
-// NaturalText is like Natural but does not convert quantities. It is meant for names.
+// NaturalText is like Natural but does not convert quantities. Callers use NaturalText
+// for names.
 func NaturalText(v api.Value, buffer []byte) (api.Value, []byte) {
 	if v.Kind != api.String {
 		return v, buffer

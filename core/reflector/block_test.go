@@ -160,7 +160,7 @@ func TestBlocksUseCredit(t *testing.T) {
 }
 
 // Bodies stay in their block, deltas together with their bases (rule B33). A relist with
-// the same versions keeps them there.
+// the same versions keeps the bodies in the block.
 func TestBodiesOfABlockStayInIt(t *testing.T) {
 	text := strings.Repeat("all-siblings-have-this-", 20)
 	list := func(r *rig, rv api.ResourceVersion) {

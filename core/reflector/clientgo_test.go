@@ -34,7 +34,7 @@ func (a answer) thenCut() answer                 { a.cut = true; return a }
 func (a answer) thenEnds(why *api.Status) answer { a.end, a.ends = why, true; return a }
 func ends(why *api.Status) answer                { return answer{}.thenEnds(why) }
 
-// give responds to the current subscription.
+// give sends the response a to the current subscription.
 func (r *rig) give(a answer) {
 	r.t.Helper()
 	if a.snapshot > 0 {
@@ -278,8 +278,8 @@ func TestTemporaryErrorKeepsTheStateAndRetries(t *testing.T) {
 	}
 }
 
-// A relist is not older than the last state. If the relist expires as well, it is
-// discarded, and repeated after a delay (client-go's ResyncWithResourceVersion,
+// A relist is not older than the last state. If the relist expires as well, the reflector
+// discards it and lists again after a delay (client-go's ResyncWithResourceVersion,
 // ExpiredExactResourceVersion and FullListIfExpired).
 func TestRelistIsNoOlderThanTheState(t *testing.T) {
 	r := newRig(t)

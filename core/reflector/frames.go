@@ -255,8 +255,8 @@ func (r *Reflector) snapshotEnd(f *wire.SnapshotEnd) error {
 // applied.
 const prefetchAtOnce = 64
 
-// changes applies events to the list in progress, or else to the state. Events do not
-// count as progress, because the connector may have received them late.
+// changes applies events to the list in progress, or else to the state. Events are not
+// progress, because the connector may have received them late.
 func (r *Reflector) changes(f *wire.Events, bytes int) error {
 	r.consumed(bytes)
 	if r.phase == listing {

@@ -32,7 +32,8 @@ func (s Scope) SameObjects(other Scope) bool {
 // Config configures a reflector.
 type Config struct {
 	Scope Scope
-	// Columns are the columns that the reader chose; none means those of the connector.
+	// Columns are the columns that the reader chose; if empty, the collection has the
+	// columns of the connector.
 	Columns []api.Column
 	// MinResourceVersion is the oldest acceptable version of the first state, or zero.
 	// ClusterID identifies the history that MinResourceVersion belongs to.
@@ -333,7 +334,7 @@ func (r *Reflector) State() wire.CollectionState {
 	return s
 }
 
-// why returns the reason for the state, or nil if unknown.
+// why returns the reason for the state, or nil if the reason is unknown.
 func (r *Reflector) why() *api.Status {
 	switch {
 	case !r.stale():

@@ -41,7 +41,7 @@ func (r *rig) at(now int64) {
 }
 
 // asked returns the Subscribe frame in the output, or nil, and clears the output. The
-// test fails if there are several.
+// test fails if the output contains several Subscribe frames.
 func (r *rig) asked() *wire.Subscribe {
 	r.t.Helper()
 	var found *wire.Subscribe

@@ -81,8 +81,8 @@ func (l Labels) String() string {
 	return lite.Join(texts, ",")
 }
 
-// RequiresExactMatch returns the single value that the first requirement on the label
-// allows, if there is one (LS11). The result helps to find candidates in an index;
+// RequiresExactMatch returns the value if the first requirement on the label allows only
+// one value, and false otherwise (LS11). The result helps to find candidates in an index;
 // Matches must still check each candidate. For example, "a=1,a=2" returns "1" but matches
 // no label set.
 func (l Labels) RequiresExactMatch(key string) (value string, ok bool) {

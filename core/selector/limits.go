@@ -26,8 +26,8 @@ type Selection struct {
 	Fields Fields
 }
 
-// Parse parses both selectors. It rejects text above the Bytes limit before parsing. The
-// error is a 413 for an exceeded limit and a 400 for a syntax error.
+// Parse parses the two selectors of a request. It rejects text above the Bytes limit
+// before parsing. The error is a 413 for an exceeded limit and a 400 for a syntax error.
 func (l Limits) Parse(labels, fields string) (Selection, *api.Status) {
 	if exceeds(len(labels)+len(fields), l.Bytes) {
 		return Selection{}, tooLarge("the label and field selectors are too long", LimitBytes)

@@ -27,7 +27,8 @@ func TestDuplicateValuesAreOneValue(t *testing.T) {
 }
 
 // Differs. With more than twelve requirements, the library's sort does not preserve the
-// order of requirements on one key; this package does. Both match the same objects.
+// order of requirements on one key; this package does. The two implementations match the
+// same objects.
 func TestRequirementsOnOneKeyKeepTheirOrder(t *testing.T) {
 	text := strings.Repeat("b=2,a=1,a=3,b!=1,", 8) + "a==2"
 	l := parseLabels(t, text)

@@ -9,8 +9,8 @@ import "github.com/watchglass/watchglass/core/api"
 // final state as every other consumer. Afterwards the queue has at most one change per
 // object.
 //
-// Bookmarks are dropped, because merging may move a change behind a bookmark that covers
-// it. A later bookmark carries the same information.
+// conflate drops bookmarks, because merging may move a change behind a bookmark that
+// covers the change. A later bookmark carries the same information.
 func (w *Watcher) conflate() {
 	last := make(map[api.Key]*input, w.in.len())
 	for i := range w.in.len() {

@@ -134,7 +134,8 @@ func (c *consumer) take(d watcher.Delivery, initial bool) {
 
 // A conflating watch with an irregular reader converges to the actual state. It never
 // goes back in time, never sends events that contradict each other, and queues at most
-// one change per object. Its bookmarks are correct.
+// one change per object. At each bookmark, the client's state equals the actual state at
+// that version.
 func TestConflateConverges(t *testing.T) {
 	for seed := range int64(60) {
 		random := rand.New(rand.NewSource(seed))

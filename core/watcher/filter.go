@@ -59,7 +59,7 @@ func (f *Filter) Everything() bool { return f.CoversAll() && !f.Selective() }
 // scope's namespace.
 func (f *Filter) Selective() bool { return f.Selects() || !f.shard.Whole() }
 
-// Selects reports whether there is a selector. Without one, the filter matches all
+// Selects reports whether there is a selector. Without a selector, the filter matches all
 // or no objects of a namespace.
 func (f *Filter) Selects() bool { return f.labelled || !f.fields.Empty() }
 

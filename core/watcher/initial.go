@@ -19,7 +19,7 @@ type Initial struct {
 	// batch holds events that were read from the window but not delivered, with
 	// references to their versions.
 	batch []history.Event
-	// collect is not nil while the state is incomplete.
+	// collect is set while the state is incomplete, and nil afterwards.
 	collect  Collect
 	filtered bool // the state contains only matching versions
 }

@@ -44,8 +44,8 @@ type Options struct {
 	// to the output.
 	Closed func()
 	// Exhausted, if not nil, is called when the watch must wait for its filter's meter.
-	// Call Run when the meter has a new grant. A watch with a meter must have the policy
-	// stall.
+	// The caller must call Run after the next grant to the meter. A watch with a meter
+	// must have the policy stall.
 	Exhausted func()
 	// Counts, if not nil, are the counters of the collection, which the watch increments.
 	Counts *Counts

@@ -35,8 +35,8 @@ type input struct {
 	bookmark bool
 }
 
-// Watcher is one watch. TryAdd and AddBookmark add to its input queue. Run moves events
-// from the input queue to the output queue, and from there to the sink.
+// Watcher is one Kubernetes watch. TryAdd and AddBookmark add to the input queue. Run
+// moves events from the input queue to the output queue, and from there to the sink.
 type Watcher struct {
 	// The fields that are read for every event come first, because few of ten thousand
 	// watches fit into the processor cache.
@@ -163,10 +163,10 @@ func (w *Watcher) BeginRelist() {
 	}
 }
 
-// AddDifference admits a change that a relist found. All changes of a relist
-// arrive in one step, in which no consumer can take any, so they do not count
-// against the queue limit. Their number is bounded by the number of objects, and
-// changes of only one relist may wait at a time.
+// AddDifference admits a change that a relist found. All changes of a relist arrive in
+// one step, in which no consumer can take any, so these changes may exceed the queue
+// limit. The number of changes is bounded by the number of objects, and changes of only
+// one relist may wait at a time.
 func (w *Watcher) AddDifference(e *history.Event) {
 	if !w.admits(e) {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/deflate"
 )
 
-// The standard library decompresses both sections. Texts of few letters have
-// repetitions of all lengths and distances; one text in four has all byte values.
+// The standard library decompresses both sections. Texts of few letters have repetitions
+// of all lengths and distances; one text in four consists of random bytes.
 func TestSectionsAreReadByTheStandardLibrary(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))

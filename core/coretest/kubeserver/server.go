@@ -15,7 +15,7 @@ import (
 // Storage provides the objects and events that a server serves.
 type Storage interface {
 	// List returns the requested objects as of a version, in the order of their keys. It
-	// returns false if one of them cannot be decoded.
+	// returns false if one of the objects cannot be decoded.
 	List(r *Request, rv api.ResourceVersion) ([]Event, bool)
 	// Changes returns the requested events with versions greater than "after" and at most
 	// "upTo". An event of type ERROR, whose object is a Status, ends the watch.
@@ -42,8 +42,8 @@ func Status(code int, reason, message string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
 }
 
-// Bookmark returns a bookmark as a line of watch JSON. If end is set, its annotation
-// marks the end of the initial events.
+// Bookmark returns a bookmark as a line of watch JSON. If end is set, an annotation of
+// the bookmark marks the end of the initial events.
 func Bookmark(kind string, rv api.ResourceVersion, end bool) string {
 	annotations := ""
 	if end {

@@ -132,7 +132,7 @@ func lower(s string) string {
 }
 
 // Search reports whether each word is in one of the texts. A word with the prefix "-"
-// must be in none of them.
+// must be in none of the texts.
 func Search(words []string, texts []string) bool {
 	for _, word := range words {
 		word, excluded := strings.CutPrefix(word, "-")

@@ -5,8 +5,8 @@
 //
 // is the pod "a" of namespace "default" at resource version 5. The first word is the key.
 // The words rv, uid, owner, body and immutable set the members of these names. A word
-// that names a column, or the last part of a schema field, sets both: phase= sets the
-// field status.phase and the column Phase. Every other word is a label.
+// that names a column or the last part of a schema field sets the column and the field:
+// phase= sets the column Phase and the field status.phase. Every other word is a label.
 package objects
 
 import (

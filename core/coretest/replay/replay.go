@@ -8,9 +8,9 @@ package replay
 
 import "embed"
 
-// Files contains all drivers. Copy them to one directory, with the module as
-// module.wasm. Node and browsers also read transcripts.json there, an array with the
-// text of each transcript.
+// Files contains all drivers. Copy these files to one directory, with the module as
+// module.wasm. Node and browsers also read transcripts.json from that directory, an array
+// with the text of each transcript.
 //
 //go:embed *.mjs *.html *.capnp
 var Files embed.FS
