@@ -284,8 +284,8 @@ const retryWindow = 30_000
 // reasonStorageRead is the server's reason for stored data that it cannot decode.
 const reasonStorageRead api.Reason = "StorageReadError"
 
-// judge converts an error that requires a new list into a 410, and a 410 directly
-// after a list into an error that is retried.
+// judge converts an error that requires a new list into a 410, and a 410 directly after a
+// list into an error that the caller retries.
 func (c *Client) judge(status *api.Status) *api.Status {
 	justListed := c.listedAt != 0 && c.now-c.listedAt < veryShort
 	switch {

@@ -18,7 +18,8 @@ func (c *Client) confirmCluster() {
 	c.fetchIdentity(&c.confirm, confirmation)
 }
 
-// confirmed handles the response to confirmCluster.
+// confirmed handles the response to confirmCluster. If the cluster is unchanged, the
+// client accepts the held data. Otherwise the run ends.
 func (c *Client) confirmed(r *request) {
 	name, err := c.readClusterID(r)
 	switch {
@@ -29,7 +30,7 @@ func (c *Client) confirmed(r *request) {
 	case c.phase == confirmingList:
 		rv := c.listed
 		c.listed = 0
-		c.takeList(rv) // the following watch is confirmed again, because it may reach a different cluster
+		c.takeList(rv) // takeList starts a watch, which is confirmed again because it may reach a different cluster
 	case c.request.Code == api.CodeOK:
 		c.release()
 	case c.request.Code == 0: // the watch has no response yet; see probed

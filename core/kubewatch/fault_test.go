@@ -37,8 +37,8 @@ func paged(path string) bool {
 	return !strings.Contains(path, "watch=1") && strings.HasPrefix(path, "/api/v1/pods") && !strings.Contains(path, "limit=1&") && !strings.HasSuffix(path, "limit=1")
 }
 
-// answers makes the server send the result of the function with for each request whose
-// path contains the word. If that result is nil, the server responds normally.
+// answers makes the server call the function "with" for each request whose path contains
+// the word, and send the result. If that result is nil, the server responds normally.
 func (s *server) answers(word string, with func() *answer) {
 	s.fail = func(path string) *answer {
 		if strings.Contains(path, word) {

@@ -27,7 +27,8 @@ func (c *Client) readClusterID(r *request) (string, error) {
 	return "kube-" + c.cfg.ClusterID, nil
 }
 
-// identified handles the response with the cluster's identity.
+// identified handles the response with the cluster's identity. It then passes the schema
+// to the handler, or requests discovery if the schema is unknown.
 func (c *Client) identified(r *request) {
 	name, err := c.readClusterID(r)
 	if err != nil {
@@ -47,7 +48,7 @@ func (c *Client) identified(r *request) {
 	c.describe(known)
 }
 
-// discovered handles the discovery response for the resource's group.
+// discovered takes the kind of the resource from the discovery response for the group.
 func (c *Client) discovered(r *request) {
 	d, err := objectjson.ParseDocument(r.Body)
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 	afterList
 )
 
-// feed parses the next piece of the body and passes complete items to take.
+// feed parses the next piece of the body and passes complete items to the function take.
 func (l *items) feed(piece []byte, take func(item []byte) error) error {
 	if len(l.rest)+len(piece) > maxDocument {
 		return broken("one object of more than 16 MiB, or a piece as large")

@@ -18,7 +18,7 @@ const maxReusedRest = 1 << 20
 // Kubernetes ends each document with a line feed and writes no other line feeds. The
 // receiver of a document validates it, so the splitter first passes each line as a
 // document. If the receiver rejects a line as incomplete, the splitter counts brackets
-// and quotes from then on. A document that is rejected after that is invalid.
+// and quotes from then on. A document that the receiver rejects after that is invalid.
 type splitter struct {
 	rest    []byte // the start of an incomplete document
 	careful bool
@@ -26,8 +26,9 @@ type splitter struct {
 	scanned int // bytes of rest that span has scanned
 }
 
-// feed parses the next piece of the body. take must not retain the document. If careful
-// is false, take returns errNotPlain for a line that may not be a whole document.
+// feed parses the next piece of the body. The function take must not retain the document.
+// If careful is false, take returns errNotPlain for a line that may not be a whole
+// document.
 func (s *splitter) feed(piece []byte, take func(document []byte, careful bool) error) error {
 	for !s.careful {
 		end := bytes.IndexByte(piece, '\n')

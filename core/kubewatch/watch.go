@@ -190,7 +190,8 @@ func (c *Client) endWatch() {
 	}
 }
 
-// probed handles the response with the newest version.
+// probed handles the response with the newest version, which was requested concurrently
+// with the watch.
 func (c *Client) probed() {
 	rv := c.newestVersion()
 	switch {

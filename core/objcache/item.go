@@ -15,8 +15,8 @@ type item struct {
 	own       bool   // the source was opened for this item
 	startedAt int64  // when the source was set
 	loadedAt  int64  // when the item was synced; zero while loading
-	// minimum is the newest version that was served. No later source may be older (rule
-	// K7).
+	// minimum is the newest version that was served. A later source must not be older
+	// (rule K7).
 	minimum Version
 
 	// copy is an immutable object. It is served while there is no source, or
@@ -133,7 +133,8 @@ func (it *item) copyImmutable(o *Object) *Object {
 	return it.copy
 }
 
-// get serves the object or adds a waiter.
+// get passes the object or an error to done. If the item is still loading, get adds a
+// waiter.
 func (it *item) get(done func(*Object, *api.Status)) {
 	if it.source != nil && it.own {
 		if state, _ := it.source.State(); state == api.StateClosed {

@@ -69,7 +69,7 @@ func (v Version) behind(w Version) bool {
 // Source is a collection that includes an object of the cache. The cache only reads
 // sources, and compares them with ==.
 type Source interface {
-	// State returns how current the source is, and the reason or nil.
+	// State returns how current the source is, and the reason for this state or nil.
 	State() (api.State, *api.Status)
 	// Version returns the version of the source. It returns false before the
 	// source has loaded.

@@ -75,8 +75,9 @@ func absent(c *api.Column) api.Value {
 	return api.Value{}
 }
 
-// cell computes a cell. It writes the text of a String to s.texts; takeTexts later sets
-// that text in the cell.
+// cell returns the value of a column, or the default of the column if the object has no
+// value. It writes the text of a String to s.texts; takeTexts later sets that text in the
+// cell.
 func (s *Scanner) cell(c *column) api.Value {
 	var v api.Value
 	if c.print != nil {

@@ -87,8 +87,8 @@ func (d Document) Date() (millis int64, ok bool) {
 // IsNull reports whether the value is missing or null.
 func (d Document) IsNull() bool { return len(d) == 0 || d[0] == 'n' }
 
-// Members calls visit for each member of an object, in document order. name is the
-// member's name in quotes. Members does nothing for other values.
+// Members calls visit for each member of an object, in document order. The argument name
+// of visit is the member's name in quotes. Members does nothing for other values.
 func (d Document) Members(visit func(name, value Document)) {
 	if at(d, 0) != '{' {
 		return
@@ -184,16 +184,16 @@ func Event(raw []byte) (kind string, object Document, err error) {
 }
 
 // Kubernetes begins each event with eventHead, one of eventTypes, and eventMiddle. The
-// object follows.
+// JSON of the object follows.
 var (
 	eventTypes  = [...]string{"MODIFIED", "ADDED", "DELETED", "BOOKMARK", "ERROR"}
 	eventHead   = []byte(`{"type":"`)
 	eventMiddle = []byte(`","object":`)
 )
 
-// PlainEvent is a faster Event for the exact form that Kubernetes writes. It returns
-// false for other forms. It does not validate the object. To get the error for an invalid
-// object, call Event.
+// PlainEvent is a faster version of Event for the exact form that Kubernetes writes. It
+// returns false for other forms. It does not validate the object. To get the error for an
+// invalid object, call Event.
 func PlainEvent(raw []byte) (kind string, object []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(raw, eventHead)
 	if !ok || raw[len(raw)-1] != '}' {

@@ -97,7 +97,8 @@ func member(b []byte, i int) (nameEnd, value int, f fault) {
 	return nameEnd, skipSpace(b, i+1), sound
 }
 
-// skipValue skips the value at i. depth is the number of enclosing containers.
+// skipValue skips the value at i. The argument depth is the number of enclosing
+// containers.
 func skipValue(b []byte, i, depth int) (int, fault) {
 	switch at(b, i) {
 	case '"':

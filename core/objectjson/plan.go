@@ -43,8 +43,8 @@ type node struct {
 	each     *node // node of the elements that are not in elements
 
 	slots  []int // slots that select the value here
-	under  []int // slots that select a value here or below
-	counts []int // slots that select the value here even if it is withheld, to count its members
+	under  []int // slots that select the value of this node or a value inside it
+	counts []int // slots that select the value of this node even if it is withheld, to count its members
 	labels bool  // every member is a label
 	part   part  // the part of the body that this value is, if the body may omit it
 }

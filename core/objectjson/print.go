@@ -15,8 +15,9 @@ type Printer struct {
 	// Paths are the paths of the values, in the syntax of columns. If Paths is empty, the
 	// printer uses the paths in the Path of its column, separated by blanks.
 	Paths []string
-	// Print computes the cells. The values are valid JSON, except in objects that are
-	// scanned with [Options.Unchecked]. Print is called for such objects as well.
+	// Print computes the cells from the values. The values are valid JSON, except in
+	// objects that are scanned with [Options.Unchecked]. Print is called for such objects
+	// as well.
 	Print func(*Values, *Cells)
 	// CountsOnly means that all cells are counts of members. The printer then also
 	// receives the data of Secrets, which other columns cannot show.
@@ -180,7 +181,7 @@ func splitPaths(text string) []string {
 	return paths
 }
 
-// run computes the cells of an object.
+// run computes the cells of the current object.
 func (p *print) run(s *Scanner) {
 	p.values.documents, p.values.ends = p.values.documents[:0], p.values.ends[:0]
 	for _, slot := range p.slots {

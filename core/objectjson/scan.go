@@ -147,8 +147,8 @@ func (s *Scanner) reset(raw []byte, opts Options) {
 	}
 }
 
-// value walks the value at i, which is selected or contains selected values. depth
-// is the number of enclosing containers.
+// value walks the value at i, which is selected or contains selected values. The argument
+// depth is the number of enclosing containers.
 func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
 	switch c := at(s.body.raw, i); {
 	case n.part&s.withhold != 0:
@@ -207,7 +207,7 @@ func (s *Scanner) capture(slots []int, start, end int) {
 	}
 }
 
-// members walks the object at i.
+// members walks the object at i, and captures the selected values inside it.
 func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
 	if depth == maxDepth {
 		return i, tooDeep
@@ -294,7 +294,7 @@ func (s *Scanner) takeBack(n *node, since int) {
 	}
 }
 
-// elements walks the array at i.
+// elements walks the array at i, and captures the selected values inside it.
 func (s *Scanner) elements(i int, n *node, depth int) (int, fault) {
 	if depth == maxDepth {
 		return i, tooDeep

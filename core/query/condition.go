@@ -260,8 +260,8 @@ func equal(v api.Value, l *literal, now int64) bool {
 	return ok && order == 0
 }
 
-// compareWith orders a value and a literal. It returns false if the two are not
-// comparable.
+// compareWith returns how a value compares with a literal: a negative number, zero or a
+// positive number. It returns false if the two are not comparable.
 func compareWith(v api.Value, l *literal, now int64) (order int, ok bool) {
 	switch v.Kind {
 	case api.Null:

@@ -70,8 +70,8 @@ func (b *Bodies) Complete() bool {
 // Left returns why the collection continues without bodies, or nil.
 func (b *Bodies) Left() *api.Status { return b.left }
 
-// Request asks the connector to send a pending body before others. The request is
-// repeated after a reconnect. If maxWanted bodies are requested already, Request does
+// Request asks the connector to send a pending body before others. The reflector repeats
+// the request after a reconnect. If maxWanted bodies are requested already, Request does
 // nothing.
 func (b *Bodies) Request(key api.Key) {
 	if len(b.wanted) == maxWanted || slices.Contains(b.wanted, key) {
@@ -166,9 +166,9 @@ func (b *Bodies) completed() {
 // without bodies, and a later watch must not receive such events.
 func (r *Reflector) forgetHistory() { r.cacher.Watches().ForgetHistory(r.cacher.ResourceVersion()) }
 
-// snapshotBodies sets the bodies of a block. If the state does not have the objects and
-// versions of the block, the subscription starts over with a snapshot. After a corrupt
-// block, the subscription resumes with the first missing body.
+// snapshotBodies stores the bodies of a block of rows. If the state does not have the
+// objects and versions of the block, the subscription starts over with a snapshot. After
+// a corrupt block, the subscription resumes with the first missing body.
 func (r *Reflector) snapshotBodies(f *wire.SnapshotBodies, bytes int) error {
 	if err := r.answered("SnapshotBodies"); err != nil {
 		return err

@@ -50,7 +50,7 @@ func (f Fields) Empty() bool { return len(f.terms) == 0 }
 
 // String returns the canonical text (FS6). Parsing this text gives the same terms, but
 // their order may change: terms are sorted by their original text, and String prints "=="
-// as "=". An example is "a==2,a=1".
+// as "=". For example, the terms of "a==2,a=1" change their order.
 func (f Fields) String() string {
 	texts := make([]string, len(f.terms))
 	for i, t := range f.terms {

@@ -67,7 +67,7 @@ func (m *Memo) evaluate(set api.Labels) bool {
 // Evaluations returns an upper bound of the number of evaluated requirements.
 func (m *Memo) Evaluations() uint64 { return m.evaluations * uint64(len(m.labels.requirements)) }
 
-// Labels returns the selector.
+// Labels returns the selector whose results the Memo caches.
 func (m *Memo) Labels() Labels { return m.labels }
 
 // Clear drops all results.

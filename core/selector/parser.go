@@ -7,7 +7,7 @@ package selector
 //	            | key ( "=" | "==" | "!=" | ">" | "<" ) [ value ]
 //	            | key ( "in" | "notin" ) "(" [ value ] { "," [ value ] } ")"
 //
-// An omitted value is the empty value (LS5).
+// An omitted value is the empty string (LS5).
 func ParseLabels(text string) (Labels, error) {
 	p := parser{lexer: lexer{text: text}}
 	p.advance()

@@ -11,10 +11,11 @@ import (
 )
 
 // This file contains findings of differential fuzzing against k8s.io/apimachinery
-// v0.37.2. "Differs" marks intended differences; both implementations agree on the rest.
+// v0.37.2. A comment names each intended difference; both implementations agree on the
+// rest.
 
-// Differs. A set requirement with duplicate values prints each value once (LS10),
-// and `in` with one distinct value is an exact match. The library removes
+// Intended difference: a set requirement with duplicate values prints each value once
+// (LS10), and `in` with one distinct value is an exact match. The library removes
 // duplicates only when parsing text.
 func TestDuplicateValuesAreOneValue(t *testing.T) {
 	r, err := selector.NewRequirement("a", selector.In, []string{"b", "b"})
@@ -26,9 +27,9 @@ func TestDuplicateValuesAreOneValue(t *testing.T) {
 	assert.Equal(t, "b", value)
 }
 
-// Differs. With more than twelve requirements, the library's sort does not preserve the
-// order of requirements on one key; this package does. The two implementations match the
-// same objects.
+// Intended difference: with more than twelve requirements, the library's sort does not
+// preserve the order of requirements on one key; this package does. The two
+// implementations match the same objects.
 func TestRequirementsOnOneKeyKeepTheirOrder(t *testing.T) {
 	text := strings.Repeat("b=2,a=1,a=3,b!=1,", 8) + "a==2"
 	l := parseLabels(t, text)
@@ -39,8 +40,8 @@ func TestRequirementsOnOneKeyKeepTheirOrder(t *testing.T) {
 	assert.Equal(t, "1", value)
 }
 
-// Agrees. Printing and parsing a field selector can change its order once,
-// because "==" affects the sort and is not printed.
+// Printing and parsing a field selector can change its order once, because "==" affects
+// the sort and is not printed.
 func TestCanonicalFieldsMayChangeOrderOnce(t *testing.T) {
 	first := parseFields(t, "a==z,a=c")
 	assert.Equal(t, "a=z,a=c", first.String())
@@ -49,8 +50,7 @@ func TestCanonicalFieldsMayChangeOrderOnce(t *testing.T) {
 	assert.Equal(t, second, parseFields(t, second.String()))
 }
 
-// Agrees. Invalid UTF-8 in a field value is preserved, unless the value contains
-// an escape.
+// Invalid UTF-8 in a field value is preserved, unless the value contains an escape.
 func TestInvalidUTF8InAFieldValue(t *testing.T) {
 	for text, want := range map[string]string{"a=\xff": "\xff", "a=\xff\\,": "\ufffd,", "a=\xff\xfe\\=": "\ufffd\ufffd="} {
 		value, ok := parseFields(t, text).RequiresExactMatch("a")
@@ -59,8 +59,8 @@ func TestInvalidUTF8InAFieldValue(t *testing.T) {
 	}
 }
 
-// Agrees. Between requirements, a doubled comma is an error. Inside a set, also at its
-// end, a doubled comma denotes an empty value.
+// Between requirements, a doubled comma is an error. Inside a set, also at its end, a
+// doubled comma denotes an empty value.
 func TestDoubledCommasInASetAreEmptyValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"a in (b,,)": "a in (,b)", "a in (,,)": "a in ()", "a in (,,b)": "a in (,b)", "a in (b,,,c)": "a in (,b,c)",
@@ -69,8 +69,8 @@ func TestDoubledCommasInASetAreEmptyValues(t *testing.T) {
 	}
 }
 
-// Agrees. NUL directly after a token is skipped. Before a token it ends the text; the
-// grammar must allow an end there.
+// NUL directly after a token is skipped. Before a token it ends the text; the grammar
+// must allow an end there.
 func TestNULEndsATokenOrTheText(t *testing.T) {
 	for text, want := range map[string]string{
 		"a,\x00b": "a,b", "a=\x00b": "a=b", "a=\x00\x00": "a=", "a in (b\x00)": "a in (b)", "a \x00b": "a",

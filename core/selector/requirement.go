@@ -88,7 +88,7 @@ func makeRequirement(key string, op Operator, values []string) Requirement {
 // Key returns the label key.
 func (r Requirement) Key() string { return r.key }
 
-// Operator returns the operator.
+// Operator returns the operator of the requirement.
 func (r Requirement) Operator() Operator { return r.op }
 
 // Values returns a copy of the operands, sorted and unique.

@@ -20,7 +20,7 @@ type Options struct {
 	// Watermark is the requested version. Live events and bookmarks must be newer than
 	// the watermark and every initial event (rules W34, W35).
 	Watermark api.ResourceVersion
-	// Previous adds the version before a change to MODIFIED events. A conflating
+	// Previous adds the previous version of the object to MODIFIED events. A conflating
 	// watch adds the version that it delivered last.
 	Previous bool
 	// Bookmarks enables periodic bookmarks (rule W25).

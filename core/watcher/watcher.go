@@ -116,9 +116,9 @@ func (w *Watcher) Stopped() bool { return w.inClosed }
 
 // TryAdd admits a change without waiting, and returns false if the queue is full (rule
 // W10). A conflating watch makes room. A change that the filter excludes needs no room.
-// The rest of a partially admitted revision is admitted to a full queue. Clients resume
-// after the last version received (G8), so a watch must not end inside a revision. If
-// nothing is queued, TryAdd offers the change to the sink directly.
+// TryAdd also admits the rest of a partially admitted revision to a full queue. Clients
+// resume after the last version received (G8), so a watch must not end inside a revision.
+// If nothing is queued, TryAdd offers the change to the sink directly.
 func (w *Watcher) TryAdd(e *history.Event) bool {
 	if !w.admits(e) {
 		return true
@@ -439,8 +439,8 @@ func (w *Watcher) deliverBookmark(rv api.ResourceVersion) {
 	w.out.push(d)
 }
 
-// close ends the delivery (rule W7). The consumer can still take the remaining
-// output (rule W9).
+// close reports the end of the delivery, and releases the events that were not delivered
+// (rule W7). The consumer can still take the remaining output (rule W9).
 func (w *Watcher) close() {
 	if !w.outClosed && w.opt.Closed != nil {
 		w.opt.Closed()

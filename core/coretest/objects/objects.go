@@ -3,10 +3,11 @@
 //
 //	default/a rv=5 app=web phase=Running restarts=2
 //
-// is the pod "a" of namespace "default" at resource version 5. The first word is the key.
-// The words rv, uid, owner, body and immutable set the members of these names. A word
-// that names a column or the last part of a schema field sets the column and the field:
-// phase= sets the column Phase and the field status.phase. Every other word is a label.
+// This example is the pod "a" of namespace "default" at resource version 5. The first
+// word is the key. The words rv, uid, owner, body and immutable set the members of these
+// names. A word that names a column or the last part of a schema field sets the column
+// and the field: phase= sets the column Phase and the field status.phase. Every other
+// word is a label.
 package objects
 
 import (

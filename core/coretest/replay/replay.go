@@ -1,8 +1,8 @@
 // Package replay contains the drivers that replay transcripts of scenarios in
 // JavaScript runtimes.
 //
-// replay.mjs does the work and uses no runtime-specific interface. Each runtime has
-// an entry point: node.mjs, browser.html with browser.mjs, and workerd.mjs with its
+// replay.mjs replays the transcripts and uses no runtime-specific interface. Each runtime
+// has an entry point: node.mjs, browser.html with browser.mjs, and workerd.mjs with its
 // configuration workerd.capnp.
 package replay
 
