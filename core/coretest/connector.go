@@ -147,8 +147,8 @@ func (c *connector) find(name string) (*resource, error) {
 	return nil, fmt.Errorf("there is no resource %s; there are %s", name, strings.Join(names, ", "))
 }
 
-// object parses the notation of package objects. An object without a body gets a small
-// body.
+// object returns the object that the text describes in the notation of package objects.
+// An object without a body gets a small body.
 func (r *resource) object(text string) (put *cacher.Update, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -83,8 +83,8 @@ func (c *connector) newDeltaEpoch(name uint64) {
 	}
 }
 
-// difference replaces the body of an object with its delta from the base that the
-// connector uses.
+// difference replaces the body of an object with a delta from the base that the connector
+// uses.
 func (r *resource) difference(put *cacher.Update) error {
 	key := put.Envelope.Key()
 	base := r.cacher.Bodies().BaseFor(r.cacher.State().Get(key))

@@ -9,7 +9,7 @@ import (
 )
 
 // verb is one parsed verb line. A handler takes the words one by one and calls done
-// before it acts. done reports missing, unused and invalid words as one error.
+// before it acts. done returns an error if a word is missing, invalid or unused.
 type verb struct {
 	line  int
 	name  string

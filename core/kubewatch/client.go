@@ -278,7 +278,7 @@ func (c *Client) End(status *api.Status) {
 }
 
 // retryWindow is how long, in milliseconds, a watch is retried from the same version
-// after internal errors (rules C4, R9). After that, the client requires a list.
+// after internal errors (rules C4, R9). After this time, the client requires a new list.
 const retryWindow = 30_000
 
 // reasonStorageRead is the server's reason for stored data that it cannot decode.

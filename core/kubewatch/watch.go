@@ -162,7 +162,9 @@ func (c *Client) progress(changed bool) error {
 	return c.cfg.Handler.Progress(p)
 }
 
-// endWatch handles the normal end of a watch (rules P9, P10).
+// endWatch handles the normal end of a watch: it reports progress and starts the next
+// watch (rules P9, P10). It fails the request if the watch ended inside an event, or
+// immediately without one.
 func (c *Client) endWatch() {
 	r := &c.request
 	switch {

@@ -208,7 +208,7 @@ func (it *item) idle() bool {
 		it.cache.now > max(it.accessed, it.loadedAt)+it.cache.maxIdle
 }
 
-// planSweep schedules a sweep if the item can become idle.
+// planSweep schedules a sweep if the item can become idle and no sweep is scheduled.
 func (it *item) planSweep() {
 	if c := it.cache; it.own && it.followers == 0 && c.sweepAt == 0 {
 		c.sweepAt = c.now + sweepMillis

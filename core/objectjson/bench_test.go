@@ -12,8 +12,9 @@ import (
 
 var fixtures = []string{"pod.json", "deployment.json", "configmap.json", "node.json"}
 
-// BenchmarkScan measures Scan. It also reports how many times longer encoding/json takes,
-// in the same run, to decode the same object into a map.
+// BenchmarkScan measures the time and the allocations of Scan for each fixture. It also
+// reports how many times longer encoding/json takes, in the same run, to decode the same
+// object into a map.
 func BenchmarkScan(b *testing.B) {
 	for _, name := range fixtures {
 		raw := fixture(b, name)

@@ -36,13 +36,13 @@ const maxNodes = 4096
 
 // node represents a value of the document that is selected or contains a selected value.
 type node struct {
-	guesses  []guess  // the members seen here, selected or not
-	names    []string // names of the members below, parallel to members
+	guesses  []guess  // the members that scans have read in this object, selected or not
+	names    []string // names of the selected members, parallel to members
 	members  []*node
 	elements []element
 	each     *node // node of the elements that are not in elements
 
-	slots  []int // slots that select the value here
+	slots  []int // slots that select the value of this node
 	under  []int // slots that select the value of this node or a value inside it
 	counts []int // slots that select the value of this node even if it is withheld, to count its members
 	labels bool  // every member is a label

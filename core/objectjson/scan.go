@@ -180,8 +180,8 @@ func (s *Scanner) skip(i, depth int) (int, fault) {
 	return skipValue(s.body.raw, i, depth)
 }
 
-// skipUnchecked skips an object or array by its quotes and brackets alone, and any
-// other value like skipValue.
+// skipUnchecked skips an object or array by its quotes and brackets alone. It skips any
+// other value as skipValue does.
 func skipUnchecked(b []byte, i, depth int) (int, fault) {
 	if c := at(b, i); c != '{' && c != '[' {
 		return skipValue(b, i, depth)

@@ -29,7 +29,8 @@ type Facet struct {
 	ignores bool
 }
 
-// ParseFacets resolves the names of facets. It copies the strings that it retains.
+// ParseFacets returns the requested facets with resolved names, or an error for an
+// unknown name or too many facets. It copies the strings that it retains.
 func ParseFacets(schema *api.Schema, requested []wire.Facet) ([]Facet, *api.Status) {
 	if len(requested) > MaxFacets {
 		return nil, api.LimitReached(api.CodeTooLarge, LimitFacets, "the query has more than 16 facets")

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// The limits of a search, and the Causes of their errors.
+// The limits of a search, and the Cause of the error for each exceeded limit.
 const (
 	MaxSearchBytes   = 1024
 	MaxSearchWords   = 30

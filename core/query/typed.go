@@ -64,7 +64,7 @@ const longNumber = 9
 // precedes 10.0.0.10. An IPv6 address becomes its 16 bytes.
 //
 // A number becomes a marker, followed by the digits of the number without leading zeros.
-// The marker is the count of these digits (see longNumber).
+// The marker encodes the number of these digits (see longNumber).
 func appendNatural(dst []byte, s string) []byte {
 	if address, ok := parseIPv6(s); ok {
 		return append(append(dst, ':'), address[:]...)

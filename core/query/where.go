@@ -6,8 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// The limits of a condition, and the Causes of their errors. MaxConditions limits the
-// conditions, where each value of a set is one condition.
+// The limits of a condition, and the Cause of the error for each exceeded limit. For
+// MaxConditions, each value of a set is a separate condition.
 const (
 	MaxWhereBytes   = 4096
 	MaxConditions   = 128

@@ -80,7 +80,7 @@ func TestB38_ChangesDoNotReplaceTheRestOfASnapshot(t *testing.T) {
 	require.ErrorContains(t, r.Receive(&wire.Events{ResourceVersion: 8}, 1), "instead of the requested snapshot")
 }
 
-// A snapshot is not continued after its subscription has ended with a 410.
+// The reflector does not continue a snapshot after its subscription has ended with a 410.
 func TestB38_RefusedSnapshotStartsOver(t *testing.T) {
 	r := interrupted(t, false, "default/a rv=1")
 	require.NotEmpty(t, r.asked().SnapshotFrom)

@@ -106,7 +106,7 @@ func undefinedLabelSet(c *wire.Change) *api.Status {
 	return api.Protocol("object " + string(c.Key) + " refers to an undefined label set")
 }
 
-// number adds a reference to a label set in the arena and returns its ID.
+// number adds a reference to a label set in the arena and returns the ID of the set.
 func (r *Reflector) number(set *labelSet) uint32 {
 	if sets := &r.cacher.Arena().Labels; !sets.RetainAgain(set.number, set.generation) {
 		set.number = sets.Intern(set.labels)

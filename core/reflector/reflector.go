@@ -92,8 +92,9 @@ type Reflector struct {
 	// Versions up to deltaEpochSince have the bases of an earlier epoch.
 	deltaEpochSince api.ResourceVersion
 	// listed is the resource version of the list in progress: the list has all objects up
-	// to its last key as of this version. It is zero if the list cannot be continued.
-	// Objects with versions up to listedSince have the bases of an earlier epoch.
+	// to its last key as of this version. The version is zero if the list cannot be
+	// continued. Objects with versions up to listedSince have the bases of an earlier
+	// epoch.
 	listed, listedSince api.ResourceVersion
 
 	head       []byte      // scratch
@@ -376,7 +377,7 @@ func (r *Reflector) progress() {
 	r.relist, r.requested = false, false
 }
 
-// changed records that the subscription has resumed and sends changes.
+// changed records that the subscription has resumed and that changes are arriving.
 func (r *Reflector) changed() {
 	r.asked = r.now
 	if r.phase == subscribed {

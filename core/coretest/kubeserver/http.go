@@ -29,7 +29,7 @@ func (h *Handler) Do(f func()) {
 	h.changed = make(chan struct{})
 }
 
-// EndWatches ends the open watches cleanly.
+// EndWatches ends the open watches without an error.
 func (h *Handler) EndWatches() { h.Do(func() { h.ended++ }) }
 
 // ServeHTTP implements [http.Handler].

@@ -34,7 +34,7 @@ type Event struct {
 // Line returns the event as a line of watch JSON.
 func (e Event) Line() string { return Line(e.Type, e.JSON) }
 
-// Line returns the event as a line of watch JSON.
+// Line returns an event with the given type and object as a line of watch JSON.
 func Line(kind, object string) string { return `{"type":"` + kind + `","object":` + object + "}\n" }
 
 // Status returns the JSON of a Kubernetes Status for an error.
