@@ -132,7 +132,8 @@ func (r *rig) snapshot() (chunks [][]byte) {
 }
 
 // Persisted state is available immediately, and the engine resumes from the version of
-// that state. The engine does not use state of another cluster or with other columns.
+// that state. The engine does not use persisted state of another cluster or with other
+// columns.
 func TestStoredStateIsResumed(t *testing.T) {
 	first := newRig(t)
 	fill(first.server, 50)

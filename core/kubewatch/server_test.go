@@ -118,7 +118,7 @@ func (a *answer) take(from *kubeserver.Response) {
 	from.Parts, a.end = nil, from.Ended
 }
 
-// tick adds the events and bookmarks that are due to the responses of all watches.
+// tick adds all due events and bookmarks to the responses of the open watches.
 func (s *server) tick(now int64) {
 	s.now = now
 	for _, stream := range slices.Sorted(maps.Keys(s.open)) {

@@ -144,10 +144,11 @@ func (c *Client) change(kind string, raw []byte) error {
 }
 
 // progress reports the position. Changes alone do not prove that the position is current,
-// because they may be old. The normal end of a watch before the newest version does not
-// prove this either. The watched server may be disconnected from its storage, and another
-// server may have reported the newest version. The newest version is complete only when a
-// newer version has arrived, because several objects may share a version.
+// because they may be old. The normal end of a watch does not prove it either if the
+// newest version was not reached. The watched server may be disconnected from its
+// storage, and another server may have reported the newest version. The newest version is
+// complete only when a newer version has arrived, because several objects may share a
+// version.
 func (c *Client) progress(changed bool) error {
 	if c.at > c.newest {
 		c.complete = max(c.complete, c.newest)

@@ -32,8 +32,8 @@ func TestK2_K9_SecretCache(t *testing.T) {
 	require.Equal(t, 1, w.lists)
 }
 
-// TestK1_K3_MultipleRegistrations is the kubelet's test of that name. Many references
-// share one list and watch, which ends with the last reference.
+// TestK1_K3_MultipleRegistrations ports the kubelet's test of the same name. Many
+// references share one list and watch, which ends with the last reference.
 func TestK1_K3_MultipleRegistrations(t *testing.T) {
 	w := newWorld(t, Config{})
 	id := secret("a")
@@ -163,7 +163,7 @@ func TestK6_EveryGetCountsAsARead(t *testing.T) {
 	require.Len(t, w.own, 1)
 }
 
-// TestK7_K12_MaxIdleTimeStopsTheReflector is the kubelet's test of that name.
+// TestK7_K12_MaxIdleTimeStopsTheReflector ports the kubelet's test of the same name.
 func TestK7_K12_MaxIdleTimeStopsTheReflector(t *testing.T) {
 	w := newWorld(t, Config{MaxIdleMillis: 2 * minute})
 	id := secret("a")

@@ -8,7 +8,7 @@ import (
 
 func pod(name string) Registrant { return Registrant{"default", name, "uid-" + name} }
 
-// TestK14_RegisterIdempotence is the kubelet's test of that name.
+// TestK14_RegisterIdempotence ports the kubelet's test of the same name.
 func TestK14_RegisterIdempotence(t *testing.T) {
 	w := newWorld(t, Config{})
 	r := NewRegistrations(w.cache)
@@ -23,8 +23,8 @@ func TestK14_RegisterIdempotence(t *testing.T) {
 	require.Equal(t, Counters{}, w.cache.Inspect())
 }
 
-// TestK14_CacheRefcounts is the kubelet's test of that name. Pods are created, changed
-// and deleted, and only the references of their last versions remain.
+// TestK14_CacheRefcounts ports the kubelet's test of the same name. Pods are created,
+// changed and deleted, and only the references of their last versions remain.
 func TestK14_CacheRefcounts(t *testing.T) {
 	w := newWorld(t, Config{})
 	r := NewRegistrations(w.cache)

@@ -38,7 +38,7 @@ type world struct {
 	closed  int
 }
 
-// source is a collection. The method see copies the state of the world.
+// source is a model of a collection. The method see copies the state of the world.
 type source struct {
 	w       *world
 	id      ID // ID of the object, if the source includes only one object

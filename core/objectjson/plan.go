@@ -79,7 +79,7 @@ func (n *node) element(index int) *node {
 	return n.each
 }
 
-// wantsElements reports whether a route selects elements of an array here.
+// wantsElements reports whether a route selects elements of an array at this node.
 func (n *node) wantsElements() bool { return n.each != nil || len(n.elements) > 0 }
 
 // route is a path with its destination, which is a slot, a part or both. If the slot is

@@ -28,9 +28,9 @@ const (
 	maxTexts = 64 << 10
 )
 
-// Scanner extracts the envelope of one resource's objects. It is not safe for concurrent
-// use. Its memory grows to the size of the largest object. The slices of a returned
-// Object alias that memory and are valid until the next Scan.
+// Scanner extracts the envelope and the body of objects of one resource. It is not safe
+// for concurrent use. Its memory grows to the size of the largest object. The slices of a
+// returned Object alias that memory and are valid until the next Scan.
 type Scanner struct {
 	root    *node
 	columns []column

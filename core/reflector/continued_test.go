@@ -66,8 +66,8 @@ func TestB38_SnapshotContinuesOnlyAsRequested(t *testing.T) {
 	}
 }
 
-// A connector must not send changes instead of the rest of a snapshot, because they
-// would leave a gap.
+// A connector must not send changes instead of the rest of a snapshot, because the reader
+// would miss objects.
 func TestB38_ChangesDoNotReplaceTheRestOfASnapshot(t *testing.T) {
 	r := following(t)
 	r.reconnect()

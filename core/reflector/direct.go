@@ -9,7 +9,7 @@ import (
 // Kubernetes directly. Objects arrive one by one, and all other input as frames.
 type Direct struct{ reflector *Reflector }
 
-// Direct returns the input without a connector.
+// Direct returns the input for a reflector without a connector.
 func (r *Reflector) Direct() Direct { return Direct{r} }
 
 // Object adds an object to the list in progress or, without a list, applies it to the

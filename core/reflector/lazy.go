@@ -13,7 +13,7 @@ import (
 // state contains a later change of an object, the restore loads the segment of that
 // object.
 
-// Body is the part of a chunk that contains its objects.
+// Body is the part of a chunk that contains the objects.
 type Body struct {
 	Objects int
 	Memory  int     // estimated memory of the objects

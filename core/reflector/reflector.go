@@ -156,8 +156,8 @@ func (r *Reflector) Outgoing() []byte {
 // reflector carry that number.
 func (r *Reflector) Subscription() uint32 { return r.sub }
 
-// Asked returns the time of the current subscription, or of its last frame. It returns
-// zero without a subscription.
+// Asked returns the time of the last frame of the current subscription or, before the
+// first frame, of the subscription. It returns zero without a subscription.
 func (r *Reflector) Asked() int64 {
 	if r.sub == 0 {
 		return 0

@@ -36,8 +36,8 @@ type Requirement struct {
 
 // NewRequirement returns a requirement. It validates the arguments as the parser does:
 // the key and the values must be valid (LS6, LS7), and the number of values must fit the
-// operator. GreaterThan and LessThan take an integer (LS8). The error is an [*api.Status]
-// 400. NewRequirement copies the values.
+// operator. The value for GreaterThan and LessThan must be an integer (LS8). The error is
+// an [*api.Status] 400. NewRequirement copies the values.
 func NewRequirement(key string, op Operator, values []string) (Requirement, error) {
 	if problem := keyProblem(key); problem != "" {
 		return Requirement{}, api.BadRequest(problem)
