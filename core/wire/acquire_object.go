@@ -16,7 +16,7 @@ type AcquireObject struct {
 	OnDemand bool
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *AcquireObject) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeAcquireObject)
 	dst = appendUvarint(dst, uint64(f.Handle))
@@ -27,7 +27,7 @@ func (f *AcquireObject) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *AcquireObject) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Handle = r.uint32()

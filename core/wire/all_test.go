@@ -8,7 +8,7 @@ type frame interface {
 	Append(dst []byte) []byte
 }
 
-// everyFrame contains the frames of all directions.
+// everyFrame lists all frame types.
 var everyFrame = slices.Concat(FromReader, FromConnector, Stored, Persisted, FromProgram, FromEngine, Alone)
 
 // blank returns an empty frame of a type, or nil if there is no such type.

@@ -1,8 +1,8 @@
 package wire
 
-// AttachReader adds a reader, which the engine serves from its own collections as a
-// connector would. Messages from the reader arrive as [ReaderMessage]; messages to it
-// leave as [SendReader]. The program owns the connection.
+// AttachReader adds a reader. The engine serves this reader from the engine's
+// collections, as a connector would. Messages from the reader arrive as [ReaderMessage];
+// messages to it leave as [SendReader]. The program owns the connection to the reader.
 type AttachReader struct {
 	Reader uint32
 	// Allowed lists everything the reader may read. The engine rejects other
@@ -15,13 +15,13 @@ type AttachReader struct {
 	Stalled          bool   // the last value that [ReaderStalled] reported
 }
 
-// ReaderScope is a resource, or one namespace of it.
+// ReaderScope selects a resource, in one namespace or in all namespaces.
 type ReaderScope struct {
 	Resource  string // such as "v1/pods"; "*" means all
 	Namespace string // "" means all
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *AttachReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeAttachReader)
 	dst = appendUvarint(dst, uint64(f.Reader))
@@ -37,7 +37,7 @@ func (f *AttachReader) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *AttachReader) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Reader = r.uint32()

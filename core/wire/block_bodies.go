@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// BlockBodies describes the bodies of a block, which remain compressed as received. For
-// [BodyExpander.Member], member 2i is the body of object i. If that body is a delta,
-// member 2i+1 is its base.
+// BlockBodies describes the bodies of a block, which remain compressed as received. In
+// [BodyExpander.Member], index 2i selects the body of object i, and index 2i+1 selects
+// the base if that body is a delta.
 type BlockBodies struct {
 	Data    []byte // the members, followed by a deflate stream
 	Members uint32 // bytes of the members
@@ -18,8 +18,8 @@ func (f *SnapshotBlock) BlockBodies() BlockBodies {
 	return BlockBodies{Data: f.Data, Before: f.Envelopes, Members: f.Members, Bodies: f.Bodies, Objects: f.Objects}
 }
 
-// BlockBodies returns the bodies of the block. They alias the frame. The field Bodies is
-// zero if the bodies are not compressed.
+// BlockBodies returns the bodies of the block. The result aliases the frame. The field
+// Bodies is zero if the bodies are not compressed.
 func (f *SnapshotBodies) BlockBodies() BlockBodies {
 	return BlockBodies{Data: f.Data, Members: f.Members, Bodies: f.Bodies, Objects: f.Objects}
 }

@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Member describes the body of one object in a block. If the body is a delta, its base
-// directly precedes it in the section of the bodies.
+// Member describes the body of one object in a block. If the body is a delta, the base
+// directly precedes the delta in the bodies section.
 type Member struct {
 	Codec     api.Codec
 	BaseCodec api.Codec           // codec of the base if the body is a delta
@@ -18,7 +18,7 @@ type RowBody struct {
 	Base Base
 }
 
-// AppendMembers appends the members of a block.
+// AppendMembers appends one member to dst for each object of the block.
 func (b *Block) AppendMembers(dst []byte) []byte {
 	for i := range b.Objects {
 		c := &b.Objects[i]
@@ -49,7 +49,8 @@ func (r *reader) sized() (api.Codec, uint32) {
 	return api.Codec(v & (1<<codecBits - 1)), uint32(v >> codecBits)
 }
 
-// AppendBodies appends the section of the bodies of a block.
+// AppendBodies appends the bodies section to dst: the body of each object, after the base
+// if the body is a delta.
 func (b *Block) AppendBodies(dst []byte) []byte {
 	for i := range b.Objects {
 		c := &b.Objects[i]
@@ -87,9 +88,9 @@ func readMembers(list []Member, members []byte, bodies uint32) error {
 	return r.done("members")
 }
 
-// rowBody splits the body of version rv, with its base, off the front of bodies. If
-// bodies is empty, the result has codecs and versions but no data. [readMembers] has
-// checked the sizes.
+// rowBody takes the body of version rv, and the base of a delta, from the front of
+// bodies. It returns both and the rest of bodies. If bodies is empty, the result has
+// codecs and versions but no data. [readMembers] has checked the sizes.
 func (m *Member) rowBody(rv api.ResourceVersion, bodies []byte) (body RowBody, rest []byte, err error) {
 	body.Body.Codec = m.Codec
 	if m.Codec == api.Delta {

@@ -3,8 +3,8 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // CellIndex locates the cells of one envelope in one pass. Reading several cells through
-// it is faster than through the envelope, which skips the preceding cells for each.
-// The zero value has no cells. It can be reused.
+// a CellIndex is faster than through the envelope, which skips the preceding cells on
+// each read. The zero value has no cells. A CellIndex can be reused.
 type CellIndex struct {
 	key    api.Key
 	cells  []byte
@@ -38,7 +38,7 @@ func (x *CellIndex) Read(e Envelope) {
 	}
 }
 
-// Field returns the i-th field, or "" if there is none. It aliases the envelope.
+// Field returns the i-th field, or "" if there is none. The text aliases the envelope.
 func (x *CellIndex) Field(i int) string {
 	if i < 0 || i >= x.fields {
 		return ""
@@ -60,8 +60,8 @@ func (x *CellIndex) Column(i int) api.Value {
 	return r.value()
 }
 
-// Texts calls yield with the text of each column that has one, until yield returns false.
-// The texts alias the envelope.
+// Texts calls yield with the text of each string column that is not empty, until yield
+// returns false. The texts alias the envelope.
 func (x *CellIndex) Texts(yield func(string) bool) {
 	for i := range len(x.at) - x.fields {
 		if v := x.Column(i); v.Kind == api.String && v.Text != "" && !yield(v.Text) {

@@ -3,11 +3,12 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // An envelope stores each text once. The key contains the name and the namespace, so a
-// field can refer to the key. A column often shows a field, so it can refer to that
-// field.
+// field can refer to the key. A column often has the text of a field, so it can refer to
+// that field.
 
-// A field starts with a varint. The first two values refer to a part of the key. Any
-// other value is the length of the text plus fieldText, and the text follows.
+// A field starts with a varint. The values 0 and 1 refer to the name and the namespace in
+// the key. Any other value is the length of the text plus fieldText, and the text
+// follows.
 const (
 	fieldIsName = iota
 	fieldIsNamespace
@@ -143,8 +144,8 @@ func (r *reader) skipColumns(n, fields int) {
 	}
 }
 
-// A uid is usually a UUID, stored as a zero and 16 bytes. Any other uid is stored
-// as its length plus one and its text.
+// appendUID appends a uid. A UUID, the usual case, is encoded as a zero and 16 bytes. Any
+// other uid is encoded as its length plus one, followed by its text.
 
 func appendUID(dst []byte, uid string) []byte {
 	if packed, ok := packUUID(uid); ok {

@@ -4,12 +4,12 @@ import "github.com/watchglass/watchglass/core/api"
 
 // Change is one object in a [SnapshotPart] or one event of [Events].
 //
-// A deletion carries only the key; the reader already has the object. Its
-// envelope is empty.
+// A deletion carries only the key; the reader already has the object. The envelope of a
+// deletion is empty.
 //
 // A modification may be sent as a difference: a patch of the envelope, and a body of
-// codec Delta without its base. Each names the version that it applies to, so a reader
-// can detect that it lacks that version.
+// codec Delta without its base. The patch and the delta each name the version that they
+// apply to, so a reader can detect that this version is missing.
 type Change struct {
 	Type            api.EventType // always Added in a snapshot
 	Flags           api.Flags
@@ -23,17 +23,17 @@ type Change struct {
 	Base     Base
 }
 
-// Base identifies the earlier version that a body of codec Delta refers to. It is zero
-// for other bodies. Its body is not a Delta and uses the same dictionary. The body is
-// omitted (NoBody) if the base is the previous version or the base of that version,
-// because the reader then has it.
+// Base identifies the earlier version that a body of codec Delta refers to. Base is zero
+// for other bodies. The body of the base is not a Delta and uses the same dictionary.
+// This body is omitted (NoBody) if the reader has it: for the previous version, and for
+// the base of the previous version.
 type Base struct {
 	ResourceVersion api.ResourceVersion
 	Body            api.Body
 }
 
-// These bits share a byte with the object's flags. Each indicates that a piece of data
-// follows.
+// These bits share a byte with the object's flags. A bit indicates that the data in its
+// comment follows.
 const (
 	markBase     = 0x80 // the version of the base
 	markBaseBody = 0x40 // the body of the base
@@ -98,7 +98,8 @@ func (r *reader) content(c *Change) {
 	}
 }
 
-// before reads a version that is encoded as rv minus the version.
+// before returns the next version, which is lower than rv and encoded as the difference
+// from rv.
 func (r *reader) before(rv api.ResourceVersion) api.ResourceVersion {
 	behind := r.rv()
 	if behind == 0 || behind >= rv {

@@ -1,7 +1,7 @@
 package wire
 
-// Checksum contains the checksum of the bytes before it in its message. A reader refuses a
-// message whose checksum differs, and accepts a message without a Checksum.
+// Checksum contains the checksum of the preceding bytes of the message. A reader refuses
+// a message whose checksum differs, and accepts a message without a Checksum.
 //
 // TCP and TLS protect the data on each connection, but not inside a proxy between two
 // connections. A body with a changed byte often still decodes, to a different object.
@@ -9,13 +9,13 @@ type Checksum struct {
 	Sum uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Checksum) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeChecksum)
 	return end(appendUvarint(dst, uint64(f.Sum)), start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Checksum) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Sum = r.uint32()
@@ -27,8 +27,8 @@ func AppendChecksum(message []byte) []byte {
 	return (&Checksum{Sum: messageSum(message)}).Append(message)
 }
 
-// Intact reports whether the Checksum of a message matches. A message without one, or
-// with an invalid frame before it, counts as intact.
+// Intact reports whether the Checksum of a message matches. It also returns true for a
+// message without a Checksum, or with an invalid frame before the Checksum.
 func Intact(message []byte) bool {
 	for left := message; len(left) > 0; {
 		t, payload, rest, err := Next(left)
@@ -44,9 +44,10 @@ func Intact(message []byte) bool {
 	return true
 }
 
-// messageSum folds the checksum of a message to 32 bits. The halves of the checksum depend on
-// each other, so their XOR may lose a change. The finalizer of MurmurHash3 is a bijection in
-// whose result each bit depends on every bit of the checksum.
+// messageSum returns the checksum of a message, folded to 32 bits. The halves of the
+// checksum depend on each other, so an XOR of both may hide a change. The finalizer of
+// MurmurHash3 is therefore applied first: a bijection that makes each bit depend on every
+// bit of the checksum.
 func messageSum(message []byte) uint32 {
 	sum := checksum(message)
 	sum = (sum ^ sum>>33) * 0xff51afd7ed558ccd
@@ -54,9 +55,9 @@ func messageSum(message []byte) uint32 {
 	return uint32(sum ^ sum>>33)
 }
 
-// checksum is similar to FNV-1a. It hashes words of eight bytes in four independent lanes,
-// which a processor computes in parallel. Any change within one word changes the result. The
-// result is never zero, because zero stands for a missing chunk.
+// checksum returns a hash similar to FNV-1a. It hashes words of eight bytes in four
+// independent lanes, which a processor computes in parallel. Any change within one word
+// changes the result. The result is never zero, because zero stands for a missing chunk.
 func checksum(b []byte) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h0 := offset ^ uint64(len(b))
@@ -74,7 +75,7 @@ func checksum(b []byte) uint64 {
 	return max(h, 1)
 }
 
-// addWord adds the first eight bytes to a hash.
+// addWord returns the hash h after adding the first eight bytes of b.
 func addWord(h uint64, b []byte) uint64 {
 	const prime = 1099511628211
 	word := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |

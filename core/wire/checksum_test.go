@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A message with any changed byte is refused. The exception is the type of the
-// Checksum frame, which may become an unknown optional type.
+// A message with any changed bit is refused. The test skips the type of the Checksum
+// frame, because a change may turn it into an unknown optional type, which readers skip.
 func TestChangedMessageIsNotIntact(t *testing.T) {
 	for _, size := range []int{0, 1, 7, 8, 31, 32, 33, 64, 300} {
 		message := (&Dictionary{ID: 7, Data: bytes.Repeat([]byte{'x'}, size)}).Append(nil)
@@ -58,8 +58,7 @@ func TestMessageWithoutChecksumIsIntact(t *testing.T) {
 	require.True(t, Intact(append(AppendChecksum(message), message...)))
 }
 
-// The checksum depends on the position of each word, and on the number of zeros
-// at the end.
+// The checksum depends on the position of each word, and on the number of trailing zeros.
 func TestChecksumDependsOnPlacesAndLength(t *testing.T) {
 	words := make([]byte, 128)
 	seen := map[uint64]bool{}

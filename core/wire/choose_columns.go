@@ -14,14 +14,14 @@ type ChooseColumns struct {
 // MaxChooseColumns is the maximum size of the payload of ChooseColumns, in bytes.
 const MaxChooseColumns = 64 << 10
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *ChooseColumns) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeChooseColumns)
 	dst = appendUvarint(dst, uint64(f.Subscription))
 	return end(appendColumns(dst, f.Columns), start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *ChooseColumns) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

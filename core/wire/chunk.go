@@ -12,16 +12,17 @@ const ChunkFormat = 8
 //
 // Each chunk of a snapshot contains the checksum of the previous one. A chunk that is
 // missing, repeated or from a different snapshot is therefore detected. The chunks
-// contain the frames that a connector sends for a subscription to the scope: a complete
-// state, or the changes after version From. These frames are [Dictionary], [Schema],
-// [ObjectError], [LabelSet], [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events] and
-// [Progress]. Objects whose bodies are in a block are in a [StoredBlock].
+// contain the frames that a connector sends for a subscription to the scope of the
+// collection: a complete state, or the changes after version From. These frames are
+// [Dictionary], [Schema], [ObjectError], [LabelSet], [SnapshotBegin], [SnapshotPart],
+// [SnapshotEnd], [Events] and [Progress]. Objects whose bodies are in a block are in a
+// [StoredBlock].
 //
-// The frame of a chunk may be followed by its body, which contains objects of a snapshot.
-// The frames in the body belong at offset Body.At of Frames. A body is needed only when
-// one of its objects is read, so it can stay in storage and be loaded on demand. The body
-// defines all label sets of its objects. The dictionaries that it refers to are in the
-// frames of this and the previous chunks.
+// The body of a chunk, which may follow the frame, contains objects of a snapshot. The
+// frames in the body belong at offset Body.At of Frames. A body is needed only when one
+// of its objects is read, so it can stay in storage and be loaded on demand. The body
+// defines all label sets of its objects. The dictionaries that the body refers to are in
+// the frames of this chunk and the previous ones.
 type Chunk struct {
 	Resource           string
 	Namespace          string
@@ -51,7 +52,7 @@ type ChunkBody struct {
 // checksumBytes is the size of the checksum at the end of a chunk, in bytes.
 const checksumBytes = 8
 
-// Append writes the whole frame, including the checksum.
+// Append appends the whole frame to dst, including the checksum.
 func (f *Chunk) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeChunk)
 	dst = appendUvarint(dst, ChunkFormat)
@@ -71,8 +72,8 @@ func (f *Chunk) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload. It checks the format and the checksum before anything
-// else.
+// Parse sets the fields from a payload. It checks the format and the checksum before it
+// reads any other field.
 func (f *Chunk) Parse(payload []byte) error {
 	r := reader{b: payload}
 	if format := r.uvarint(); r.err == nil && format != ChunkFormat {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Any flipped bit in a chunk is detected.
+// Parse detects any flipped bit in a chunk.
 func TestChunkNoticesDamage(t *testing.T) {
 	long := *storedChunk
 	long.Frames = bytes.Repeat(long.Frames, 20)

@@ -5,14 +5,14 @@ type CloseCollection struct {
 	Collection uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *CloseCollection) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCloseCollection)
 	dst = appendUvarint(dst, uint64(f.Collection))
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *CloseCollection) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Collection = r.uint32()

@@ -9,7 +9,7 @@ type CloseReader struct {
 	Status *api.Status
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *CloseReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCloseReader)
 	dst = appendUvarint(dst, uint64(f.Reader))
@@ -17,7 +17,7 @@ func (f *CloseReader) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *CloseReader) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Reader = r.uint32()

@@ -5,14 +5,14 @@ type CloseView struct {
 	View uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *CloseView) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCloseView)
 	dst = appendUvarint(dst, uint64(f.View))
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *CloseView) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.View = r.uint32()

@@ -5,14 +5,14 @@ type CloseWatch struct {
 	Watch uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *CloseWatch) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCloseWatch)
 	dst = appendUvarint(dst, uint64(f.Watch))
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *CloseWatch) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Watch = r.uint32()

@@ -93,8 +93,8 @@ func (r *reader) uvarint() uint64 {
 	return 0
 }
 
-// uint64 reads eight little-endian bytes. Numbers that are rarely small have this
-// encoding, because a varint would be longer.
+// uint64 reads eight little-endian bytes. Numbers that are usually large, such as
+// checksums, use this encoding, because a varint would be longer.
 func (r *reader) uint64() uint64 {
 	var v uint64
 	for i := 0; i < 64; i += 8 {
@@ -140,8 +140,8 @@ func (r *reader) bool() bool {
 }
 
 func (r *reader) bytes() []byte {
-	// Fast path: nearly every length is one byte, and keys and cells take most of the
-	// parsing time.
+	// Fast path: nearly every length fits in one byte, and reading keys and cells takes
+	// most of the parsing time.
 	if off := r.off + 1; off <= len(r.b) {
 		if n := int(r.b[r.off]); n < 0x80 && n <= len(r.b)-off && r.err == nil {
 			r.off = off + n
@@ -167,8 +167,8 @@ func (r *reader) take(n uint64) []byte {
 //go:noinline
 func (r *reader) string() string { return borrow(r.bytes()) }
 
-// borrow returns the bytes as a string without copying. It is the only function
-// that returns strings that alias the payload.
+// borrow returns the bytes as a string without copying. Every string that aliases the
+// payload is created by borrow.
 func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // count reads the number of elements that follow, each of at least size bytes. It rejects
@@ -187,7 +187,8 @@ func (r *reader) count(size int) int {
 
 func (r *reader) rv() api.ResourceVersion { return api.ResourceVersion(r.uvarint()) }
 
-// done returns the first error, or an error if the payload has unread bytes.
+// done returns the first error of the reads, an error if the payload has unread bytes, or
+// nil.
 func (r *reader) done(frame string) error {
 	if r.err == nil && r.left() > 0 {
 		r.fail("trailing bytes")
@@ -199,7 +200,8 @@ func (r *reader) done(frame string) error {
 	return nil
 }
 
-// grow returns s with length n, and reuses its capacity if possible.
+// grow returns a slice of length n. It reuses the memory and elements of s if the
+// capacity suffices.
 func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

@@ -11,7 +11,7 @@ type CollectionError struct {
 	Status          *api.Status
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *CollectionError) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCollectionError)
 	dst = appendUvarint(dst, uint64(f.Collection))
@@ -21,7 +21,7 @@ func (f *CollectionError) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *CollectionError) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Collection = r.uint32()

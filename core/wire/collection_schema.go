@@ -9,7 +9,7 @@ type CollectionSchema struct {
 	Schema     api.Schema
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *CollectionSchema) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCollectionSchema)
 	dst = appendUvarint(dst, uint64(f.Collection))
@@ -17,7 +17,7 @@ func (f *CollectionSchema) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *CollectionSchema) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Collection = r.uint32()

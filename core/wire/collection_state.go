@@ -2,7 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// CollectionState reports how current a collection is, whenever that changes.
+// CollectionState reports how current a collection is. The engine sends it whenever the
+// state changes.
 type CollectionState struct {
 	Collection         uint32
 	State              api.State
@@ -16,7 +17,7 @@ type CollectionState struct {
 	Status             *api.Status // the reason for the state, if there is one
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *CollectionState) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCollectionState)
 	dst = appendUvarint(dst, uint64(f.Collection))
@@ -32,7 +33,7 @@ func (f *CollectionState) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *CollectionState) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Collection = r.uint32()

@@ -1,20 +1,20 @@
 package wire
 
-// Config configures an engine. A field that is zero has the default in its comment.
+// Config configures an engine. A zero field selects the default that its comment states.
 type Config struct {
 	Seed       uint64 // seed for the jitter of backoff
 	Client     string // sent in Hello
 	MaxBytes   uint64 // memory for objects in bytes; default 512 MiB
 	MaxHistory int    // changes retained per collection for resuming watches; default 1024
-	Credit     uint64 // bytes in flight per subscription; default 4 MiB
+	Credit     uint64 // maximum bytes in flight per subscription; default 4 MiB
 	// Kubernetes is the address of a Kubernetes API that the engine reads directly, with
-	// [Fetch] instead of [OpenStream]. It is empty if the engine uses a connector. It
-	// also serves as the cluster ID if the engine cannot read the identity of the
+	// [Fetch] instead of [OpenStream]. It is empty if the engine uses a connector. The
+	// address also serves as the cluster ID if the engine cannot read the identity of the
 	// cluster.
 	Kubernetes string
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Config) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeConfig)
 	dst = appendUvarint(dst, f.Seed)
@@ -26,7 +26,7 @@ func (f *Config) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Config) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Seed = r.uvarint()

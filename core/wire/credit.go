@@ -7,7 +7,7 @@ type Credit struct {
 	Bytes        uint64
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Credit) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCredit)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -15,7 +15,7 @@ func (f *Credit) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Credit) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

@@ -1,19 +1,19 @@
 package wire
 
-// DetachReader removes an attached reader. The program sends it when the reader's
-// connection has closed, or when it no longer wants to serve the reader.
+// DetachReader removes an attached reader. The program sends DetachReader when the
+// connection of the reader has closed, or to stop serving the reader.
 type DetachReader struct {
 	Reader uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *DetachReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeDetachReader)
 	dst = appendUvarint(dst, uint64(f.Reader))
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *DetachReader) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Reader = r.uint32()

@@ -8,7 +8,7 @@ type Dictionary struct {
 	Data []byte
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Dictionary) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeDictionary)
 	dst = appendUvarint(dst, uint64(f.ID))
@@ -16,7 +16,7 @@ func (f *Dictionary) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Dictionary) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.ID = r.uint32()

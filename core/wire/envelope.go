@@ -3,8 +3,8 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // Envelope is the encoding of an object's key, uid, fields, columns and body. The format
-// is the same on the wire and in the store. Version, flags and labels are separate,
-// because a store keeps them in the record of a version.
+// is the same on the wire and in the store. The version, flags and labels of an object
+// are separate, because a store keeps them in the record of each version.
 //
 // Layout: key, uid, length of the cells, cells (fields, then columns; see
 // cells.go), codec, and the body up to the end. The methods expect a valid
@@ -15,7 +15,7 @@ type Envelope []byte
 // key of one byte, no uid, no cells, no body.
 const minEnvelope = 1 + 2 + 1 + 3 + 1
 
-// AppendEnvelope writes the envelope of an object.
+// AppendEnvelope appends the envelope of an object to dst.
 func AppendEnvelope(dst []byte, o *api.Object) []byte {
 	dst = appendBytes(dst, string(o.Key))
 	dst = appendUID(dst, o.UID)
@@ -26,8 +26,8 @@ func AppendEnvelope(dst []byte, o *api.Object) []byte {
 	return append(dst, o.Body.Data...)
 }
 
-// envelope reads and validates a length-prefixed envelope, and returns the codec
-// of its body.
+// envelope reads and validates a length-prefixed envelope. It returns the envelope and
+// the codec of the body.
 func (r *reader) envelope() (Envelope, api.Codec) {
 	at := r.off
 	e := Envelope(r.bytes())
@@ -43,7 +43,7 @@ func (r *reader) envelope() (Envelope, api.Codec) {
 	return e, codec
 }
 
-// Validate checks the complete structure.
+// Validate returns an error if any part of the envelope is malformed.
 func (e Envelope) Validate() error {
 	if _, err := e.validate(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (e Envelope) Validate() error {
 	return nil
 }
 
-// validate is like Validate and returns the codec of the body.
+// validate is like Validate, but also returns the codec of the body.
 func (e Envelope) validate() (api.Codec, *api.Status) {
 	r := reader{b: e}
 	if len(r.bytes()) == 0 && r.err == nil {
@@ -88,7 +88,7 @@ func (e Envelope) UID() string {
 	return r.uid()
 }
 
-// IsOf reports whether the envelope belongs to the object with the given key.
+// IsOf reports whether the envelope has the given key.
 func (e Envelope) IsOf(key api.Key) bool {
 	n := len(key)
 	if n >= 0x80 {
@@ -129,7 +129,7 @@ func (e Envelope) cells() reader {
 	return reader{b: r.bytes()}
 }
 
-// Field returns the i-th field, or "" if there is none. It aliases the envelope.
+// Field returns the i-th field, or "" if there is none. The text aliases the envelope.
 func (e Envelope) Field(i int) string {
 	r := e.cells()
 	n := r.count(1)
@@ -157,8 +157,8 @@ func (e Envelope) Column(i int) api.Value {
 	return r.value()
 }
 
-// Texts calls yield with the text of each column that has one, until yield returns false.
-// The texts alias the envelope.
+// Texts calls yield with the text of each string column that is not empty, until yield
+// returns false. The texts alias the envelope.
 func (e Envelope) Texts(yield func(string) bool) {
 	r := e.cells()
 	fields := r.count(1)
@@ -195,8 +195,8 @@ func (e Envelope) Body() api.Body {
 	return api.Body{Codec: api.Codec(e[at]), Data: e[at+1:]}
 }
 
-// AppendWithBody appends the envelope with its body replaced. The zero Body gives
-// an envelope with metadata only.
+// AppendWithBody appends the envelope to dst, with the given body instead of its own.
+// With the zero Body, the result contains only metadata.
 func (e Envelope) AppendWithBody(dst []byte, body api.Body) []byte {
 	_, at := e.layout()
 	if at == len(e) {
@@ -207,8 +207,8 @@ func (e Envelope) AppendWithBody(dst []byte, body api.Body) []byte {
 	return append(dst, body.Data...)
 }
 
-// AppendJoined appends the envelope without its body, and with the given columns after
-// its own.
+// AppendJoined appends the envelope to dst without the body, and with the given columns
+// after the existing ones.
 func (e Envelope) AppendJoined(dst []byte, columns []api.Value) []byte {
 	at, _ := e.layout()
 	r := e.cells()

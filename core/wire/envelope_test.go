@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// lengths includes the lengths at which a varint grows, and the size of the scratch
-// space for cells.
+// lengths contains text lengths around those at which a varint grows, and around the size
+// of the scratch space for cells.
 var lengths = []int{0, 1, 0x7e, 0x7f, 0x80, 0x81, 0xff, 511, 512, 513, 0x3fff, 0x4000}
 
 func TestEnvelopeAtEveryLength(t *testing.T) {
@@ -96,8 +96,8 @@ func checkEnvelope(t *testing.T, o *api.Object) {
 	}
 }
 
-// The fast and the slow path find the same parts of an envelope, at any point
-// of truncation.
+// The fast and the slow path of layout return the same offsets for an envelope, at any
+// point of truncation.
 func TestLayoutOfEveryFrame(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, key := range []api.Key{"a", "ns/a", api.Key(long[:127]), api.Key(long[:128]), api.Key(long)} {
@@ -184,8 +184,8 @@ func TestFrameLengths(t *testing.T) {
 	}
 }
 
-// A text that occurs earlier in the envelope is not encoded again, and is still
-// decoded.
+// A text that occurs earlier in the envelope is not encoded again, and still decodes to
+// the same text.
 func TestEnvelopeDoesNotRepeatTexts(t *testing.T) {
 	const uid = "6c3a1b9e-0d7f-4c55-9f64-2f2f3a9f7a01"
 	o := api.Object{
@@ -224,7 +224,7 @@ func TestEnvelopeRefusesInvalidTextReferences(t *testing.T) {
 	}
 }
 
-// Skipping cells advances as far as reading them.
+// Skipping cells advances the reader as far as reading the same cells.
 func TestSkippingEqualsReading(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	for range 100_000 {

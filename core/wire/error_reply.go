@@ -8,7 +8,7 @@ type ErrorReply struct {
 	Status  *api.Status
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *ErrorReply) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeErrorReply)
 	dst = appendUvarint(dst, uint64(f.Request))
@@ -16,7 +16,7 @@ func (f *ErrorReply) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *ErrorReply) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Request = r.uint32()

@@ -3,16 +3,16 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // Events contains the changes of one or more whole revisions, oldest first. A revision is
-// never split across frames, so the version of a frame is always safe to resume from. The
-// version does not imply that the reader is current; [Progress] does. A frame without
-// changes only advances the version.
+// never split across frames, so a reader can resume from the version of any frame. Only
+// [Progress] implies that the reader is current. A frame without changes only advances
+// the version.
 type Events struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion // version of the last revision in the frame
 	Changes         []Change
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Events) Append(dst []byte) []byte {
 	dst, start := f.begin(dst, len(f.Changes))
 	return end(f.AppendChanges(dst), start)
@@ -25,7 +25,7 @@ func (f *Events) begin(dst []byte, changes int) ([]byte, int) {
 	return appendUvarint(dst, uint64(changes)), start
 }
 
-// AppendChanges writes only the changes, in the form that AppendEncoded accepts.
+// AppendChanges appends only the changes to dst, in the form that AppendEncoded accepts.
 func (f *Events) AppendChanges(dst []byte) []byte {
 	for i := range f.Changes {
 		dst = f.appendChange(dst, &f.Changes[i])
@@ -33,7 +33,7 @@ func (f *Events) AppendChanges(dst []byte) []byte {
 	return dst
 }
 
-// AppendEncoded writes the whole frame with n changes that AppendChanges wrote
+// AppendEncoded appends the whole frame to dst, with n changes that AppendChanges encoded
 // for a frame of the same version.
 func (f *Events) AppendEncoded(dst []byte, n int, changes []byte) []byte {
 	dst, start := f.begin(dst, n)
@@ -49,7 +49,7 @@ func (f *Events) appendChange(dst []byte, c *Change) []byte {
 	return appendContent(dst, c)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Events) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

@@ -9,7 +9,7 @@ type Fetch struct {
 	Path   string // with its query, such as "/api/v1/pods?watch=1"
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Fetch) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeFetch)
 	dst = appendUvarint(dst, uint64(f.Stream))
@@ -17,7 +17,7 @@ func (f *Fetch) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Fetch) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Stream = r.uint32()

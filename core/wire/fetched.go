@@ -1,6 +1,6 @@
 package wire
 
-// Fetched is the status of the response to a [Fetch].
+// Fetched reports the HTTP status of the response to a [Fetch].
 type Fetched struct {
 	Stream uint32
 	Code   int
@@ -8,7 +8,7 @@ type Fetched struct {
 	RetryAfterSeconds int
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Fetched) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeFetched)
 	dst = appendUvarint(dst, uint64(f.Stream))
@@ -17,7 +17,7 @@ func (f *Fetched) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Fetched) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Stream = r.uint32()

@@ -11,7 +11,7 @@ type Fragment struct {
 	Data []byte
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Fragment) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeFragment)
 	dst = appendUvarint(dst, f.Rest)
@@ -19,7 +19,7 @@ func (f *Fragment) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Fragment) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Rest = r.uvarint()
@@ -56,9 +56,9 @@ type Assembly struct {
 // Pending reports whether fragments of a message are missing.
 func (a *Assembly) Pending() bool { return a.rest > 0 }
 
-// Join processes the next message of a connection. It returns an unfragmented
-// message unchanged, the joined message after its last fragment, and nil before
-// that.
+// Join processes the next message of a connection. It returns an unfragmented message
+// unchanged, nil for every fragment except the last, and the joined message for the last
+// one.
 func (a *Assembly) Join(received []byte) (message []byte, err error) {
 	t, payload, rest, err := Next(received)
 	if err != nil || t != TypeFragment {

@@ -18,7 +18,8 @@ const MaxMessage = 16 << 20
 // Type is the first byte of a frame.
 type Type byte
 
-// Optional is the lowest of the types that a receiver skips if it does not know them.
+// Optional is the lowest optional type. A receiver skips frames of unknown optional
+// types.
 const Optional Type = 0x80
 
 // Next splits the first frame off a message. The payload aliases the message.
@@ -33,14 +34,15 @@ func Next(message []byte) (t Type, payload, rest []byte, err error) {
 	return t, payload, message[r.off:], nil
 }
 
-// Subscription returns the first field of a frame that belongs to a subscription, which
-// is the number of the subscription.
+// Subscription returns the number of the subscription that a frame belongs to. This
+// number is the first field of the payload.
 func Subscription(payload []byte) uint32 {
 	r := reader{b: payload}
 	return r.uint32()
 }
 
-// Size returns the length of a frame with a payload of n bytes.
+// Size returns the length of a frame with a payload of n bytes, including type and
+// length.
 func Size(n int) int {
 	size := 2 + n
 	for ; n >= 0x80; n >>= 7 {
@@ -49,7 +51,8 @@ func Size(n int) int {
 	return size
 }
 
-// begin starts a frame of unknown length; end completes it.
+// begin starts a frame of unknown length and returns the offset of its payload. The
+// function end inserts the length.
 //
 //go:noinline
 func begin(dst []byte, t Type) ([]byte, int) {

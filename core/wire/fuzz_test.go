@@ -65,9 +65,9 @@ func FuzzEnvelope(f *testing.F) {
 	})
 }
 
-// TestForgedCounts puts a huge number at every byte of every sample and at the start
-// of a large payload. Parsing may fail, but must allocate at most a small multiple
-// of the payload.
+// TestForgedCounts inserts a forged number at every byte of every sample: a huge one, and
+// a smaller one followed by zeros. Parsing may fail, but must allocate at most a small
+// multiple of the payload.
 func TestForgedCounts(t *testing.T) {
 	const factor, slack = 32, 4 << 10
 	huge := []byte{0xff, 0xff, 0xff, 0xff, 0x07}
@@ -81,7 +81,8 @@ func TestForgedCounts(t *testing.T) {
 			if got := parseBytes(typ, forged); got > uint64(factor*len(forged)+slack) {
 				t.Errorf("%s: a number forged at byte %d made the parser allocate %d bytes for %d", s.file(), i, got, len(forged))
 			}
-			// A count that just fits the rest of the frame, followed by zeros.
+			// A count of 16,384, which fits the zeros after it for elements of up to four
+			// bytes.
 			full := append(append(bytes.Clone(payload[:i]), 0x80, 0x80, 0x01), make([]byte, 1<<16)...)
 			if got := parseBytes(typ, full); got > uint64(factor*len(full)+slack) {
 				t.Errorf("%s: a count forged at byte %d made the parser allocate %d bytes for %d", s.file(), i, got, len(full))
@@ -90,7 +91,7 @@ func TestForgedCounts(t *testing.T) {
 	}
 }
 
-// parseBytes returns how many bytes a parse allocates. It is the minimum of several
+// parseBytes returns how many bytes a parse allocates. The result is the minimum of three
 // runs, because the runtime also counts concurrent allocations.
 func parseBytes(typ Type, payload []byte) uint64 {
 	least := uint64(math.MaxUint64)

@@ -10,7 +10,7 @@ type Get struct {
 	Key        api.Key
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Get) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeGet)
 	dst = appendUvarint(dst, uint64(f.Request))
@@ -19,7 +19,7 @@ func (f *Get) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Get) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Request = r.uint32()

@@ -10,7 +10,7 @@ type GetObject struct {
 	Key      api.Key
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *GetObject) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeGetObject)
 	dst = appendUvarint(dst, uint64(f.Request))
@@ -19,7 +19,7 @@ func (f *GetObject) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *GetObject) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Request = r.uint32()

@@ -70,8 +70,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The fingerprint changes with any byte of the golden files of the frames between
-// an engine and its program.
+// Fingerprint must change whenever an encoded sample of a frame between engine and
+// program changes.
 func TestFingerprintMatchesTheModule(t *testing.T) {
 	var lines []string
 	for _, s := range samples {
@@ -98,8 +98,8 @@ func TestEveryFrameHasASample(t *testing.T) {
 	}
 }
 
-// The number of a frame type determines its direction. Programs in other
-// languages rely on that.
+// The number of a frame type determines its direction. Programs in other languages rely
+// on this rule.
 func TestNumberOfAFrameDeterminesItsDirection(t *testing.T) {
 	for name, d := range map[string]struct {
 		set         Set
@@ -141,7 +141,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 	}
 }
 
-// plain converts a value to the form in golden files.
+// plain returns a value in the form that golden files contain.
 func plain(v reflect.Value) any {
 	switch x := v.Interface().(type) {
 	case Envelope:

@@ -7,7 +7,7 @@ type GrantReader struct {
 	Bytes  uint64
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *GrantReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeGrantReader)
 	dst = appendUvarint(dst, uint64(f.Reader))
@@ -15,7 +15,7 @@ func (f *GrantReader) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *GrantReader) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Reader = r.uint32()

@@ -7,14 +7,14 @@ type GrantView struct {
 	View uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *GrantView) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeGrantView)
 	dst = appendUvarint(dst, uint64(f.View))
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *GrantView) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.View = r.uint32()

@@ -1,13 +1,13 @@
 package wire
 
-// GrantWatch allows a watch with credit to deliver the given number of further
-// events.
+// GrantWatch allows a watch that was opened with Credit to deliver the given number of
+// further events.
 type GrantWatch struct {
 	Watch  uint32
 	Events uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *GrantWatch) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeGrantWatch)
 	dst = appendUvarint(dst, uint64(f.Watch))
@@ -15,7 +15,7 @@ func (f *GrantWatch) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *GrantWatch) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Watch = r.uint32()

@@ -1,15 +1,14 @@
 package wire
 
-// Hello is the first frame on a connection and is sent by the reader. It carries the
-// token that the connector's authentication expects, because a token must not be part of
-// a URL.
+// Hello is the first frame on a connection. The reader sends it. It carries the token
+// that the connector's authentication expects, because a token must not be part of a URL.
 type Hello struct {
 	Version int
 	Token   string
 	Client  string // name and version of the reader, for logs
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Hello) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeHello)
 	dst = appendUvarint(dst, uint64(f.Version))
@@ -18,7 +17,7 @@ func (f *Hello) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Hello) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Version = r.int()

@@ -13,7 +13,7 @@ type inflater struct {
 	literals, distances huffman
 }
 
-// fastBits is the length of the codes that one table lookup decodes.
+// fastBits is the maximum length, in bits, of a code that one table lookup decodes.
 const fastBits = 9
 
 // huffman is a canonical Huffman code.
@@ -190,9 +190,9 @@ func (f *inflater) dynamic() bool {
 	return lengths[endOfBlock] != 0 && f.literals.set(lengths[:literals]) && f.distances.set(lengths[literals:literals+distances])
 }
 
-// set builds the tables of a code from the lengths of its symbols. It returns false if
-// there are more symbols than codes of their lengths. An incomplete code is valid; an
-// unused code is an error only when it occurs in the stream.
+// set builds the tables of a code from the code length of each symbol. It returns false
+// if the lengths require more codes than exist. An incomplete code is valid; an unused
+// code is an error only when it occurs in the stream.
 func (h *huffman) set(lengths []uint8) bool {
 	h.count = [16]uint16{}
 	for _, n := range lengths {
@@ -238,7 +238,7 @@ func reverse(code uint16, n uint8) (reversed uint16) {
 // noSymbol stands for bits that are not a code. It is greater than every symbol.
 const noSymbol = 1 << 15
 
-// symbol reads one symbol.
+// symbol reads one symbol of the code h. It returns noSymbol if the bits are not a code.
 //
 //go:noinline
 func (f *inflater) symbol(h *huffman) uint {
@@ -274,9 +274,9 @@ func (h *huffman) long(bits uint64) uint {
 	return noSymbol << 4
 }
 
-// block decodes the literals and copies of a block. Decoding a first list spends most of
-// its time in this loop. The loop therefore keeps its state in local variables and calls
-// no function for a short code.
+// block decodes the literals and copies of a block, and reports whether they are valid.
+// Decoding an initial snapshot spends most of its time in this loop. The loop therefore
+// keeps its state in local variables and calls no function for a short code.
 func (f *inflater) block() bool {
 	bits, n, d := f.bits, f.n, f.d
 	ok := false
@@ -288,7 +288,7 @@ func (f *inflater) block() bool {
 			f.s++
 			n += 8
 		}
-		// The longest length and distance take 48 bits.
+		// The codes and extra bits of a length and a distance take at most 48 bits.
 		e := uint(f.literals.fast[bits&(1<<fastBits-1)])
 		if e == 0 {
 			e = f.literals.long(bits)

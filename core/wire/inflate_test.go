@@ -26,8 +26,8 @@ func deflated(t testing.TB, level int, pieces ...[]byte) []byte {
 	return out.Bytes()
 }
 
-// texts returns texts with different statistics. Compressed, they have codes of all
-// lengths, distant copies and overlapping copies.
+// texts returns texts with different statistics. Their compressed forms contain codes of
+// all lengths, distant copies and overlapping copies.
 func texts() [][]byte {
 	random := rand.New(rand.NewSource(1))
 	noise := make([]byte, 100_000)

@@ -6,14 +6,14 @@ type Inspect struct {
 	Request uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Inspect) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeInspect)
 	dst = appendUvarint(dst, uint64(f.Request))
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Inspect) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Request = r.uint32()

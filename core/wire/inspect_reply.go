@@ -14,7 +14,7 @@ type InspectEntry struct {
 	Value int64
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *InspectReply) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeInspectReply)
 	dst = appendUvarint(dst, uint64(f.Request))
@@ -25,7 +25,7 @@ func (f *InspectReply) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *InspectReply) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Request = r.uint32()

@@ -2,7 +2,7 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Item is one object as the program receives it, with its labels. Its body is plain JSON
+// Item is one object as the program receives it, with its labels. The body is plain JSON
 // or absent.
 type Item struct {
 	ResourceVersion api.ResourceVersion
@@ -28,8 +28,8 @@ func (r *reader) item(it *Item) {
 	it.Envelope, _ = r.envelope()
 }
 
-// usualLabels is the number of labels for which memory is allocated in advance. Objects
-// rarely have more.
+// usualLabels is the maximum number of labels for which memory is allocated in advance.
+// Objects rarely have more.
 const usualLabels = 64
 
 func appendLabels(dst []byte, labels api.Labels) []byte {

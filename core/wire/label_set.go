@@ -3,15 +3,15 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // LabelSet assigns an ID to a label set. Later frames of the subscription refer to the
-// set by this ID. A later frame may redefine an ID. A connector that no longer remembers
-// a definition repeats it.
+// set by this ID. A later frame may redefine an ID. A connector that has discarded a
+// definition sends it again before it uses the ID.
 type LabelSet struct {
 	Subscription uint32
 	ID           uint32
 	Labels       api.Labels
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *LabelSet) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeLabelSet)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -20,7 +20,7 @@ func (f *LabelSet) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *LabelSet) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

@@ -17,7 +17,7 @@ type List struct {
 	Bodies          bool
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *List) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeList)
 	dst = appendUvarint(dst, uint64(f.Request))
@@ -33,7 +33,7 @@ func (f *List) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *List) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Request = r.uint32()

@@ -11,7 +11,7 @@ type ListReply struct {
 	Items           []Item
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *ListReply) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeListReply)
 	dst = appendUvarint(dst, uint64(f.Request))
@@ -25,7 +25,7 @@ func (f *ListReply) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *ListReply) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Request = r.uint32()

@@ -9,7 +9,7 @@ type MoveView struct {
 	Before uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *MoveView) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeMoveView)
 	dst = appendUvarint(dst, uint64(f.View))
@@ -19,7 +19,7 @@ func (f *MoveView) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *MoveView) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.View = r.uint32()

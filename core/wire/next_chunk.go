@@ -7,7 +7,7 @@ type NextChunk struct {
 	Stop    bool
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *NextChunk) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeNextChunk)
 	dst = appendUvarint(dst, uint64(f.Request))
@@ -15,7 +15,7 @@ func (f *NextChunk) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *NextChunk) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Request = r.uint32()

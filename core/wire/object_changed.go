@@ -2,15 +2,15 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ObjectChanged reports an acquired object: its newest version with its body, or
-// its absence. It may skip intermediate versions.
+// ObjectChanged reports an acquired object: its newest version with its body, or its
+// absence. The engine may skip intermediate versions.
 type ObjectChanged struct {
 	Handle          uint32
 	ResourceVersion api.ResourceVersion // all changes up to this version are included
 	Item            *Item               // nil if the object does not exist
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *ObjectChanged) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeObjectChanged)
 	dst = appendUvarint(dst, uint64(f.Handle))
@@ -22,7 +22,7 @@ func (f *ObjectChanged) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *ObjectChanged) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Handle = r.uint32()

@@ -12,7 +12,7 @@ type ObjectError struct {
 	Status          *api.Status
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *ObjectError) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeObjectError)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -22,7 +22,7 @@ func (f *ObjectError) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *ObjectError) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

@@ -6,7 +6,7 @@ type ObjectReply struct {
 	Item    Item
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *ObjectReply) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeObjectReply)
 	dst = appendUvarint(dst, uint64(f.Request))
@@ -14,7 +14,7 @@ func (f *ObjectReply) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *ObjectReply) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Request = r.uint32()

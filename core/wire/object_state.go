@@ -2,15 +2,15 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ObjectState reports how current an acquired object is, whenever that changes.
-// The state applies to the data of the last [ObjectChanged].
+// ObjectState reports how current an acquired object is. The engine sends it whenever the
+// state changes. The state applies to the data of the last [ObjectChanged].
 type ObjectState struct {
 	Handle uint32
 	State  api.State
 	Status *api.Status // the reason for the state, if there is one
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *ObjectState) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeObjectState)
 	dst = appendUvarint(dst, uint64(f.Handle))
@@ -19,7 +19,7 @@ func (f *ObjectState) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *ObjectState) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Handle = r.uint32()

@@ -17,12 +17,12 @@ type OpenCollection struct {
 	RowsFirst     bool // bodies follow after the rows
 	Restore       bool // RestoreChunk frames follow
 	// Columns replaces the default columns, unless it is empty. A connector computes only
-	// columns without printers. The engine computes columns with a printer of package
-	// join from other collections, and only views show them.
+	// columns without printers. For a column whose printer is one of package join, the
+	// engine computes values from other collections, and only views show them.
 	Columns []api.Column
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *OpenCollection) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeOpenCollection)
 	dst = appendUvarint(dst, uint64(f.Collection))
@@ -37,7 +37,7 @@ func (f *OpenCollection) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *OpenCollection) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Collection = r.uint32()

@@ -1,7 +1,8 @@
 package wire
 
 // OpenView opens a live window over a filtered and sorted collection. [ViewPatch] keeps
-// the program's copy of the window current. Opening an open view replaces its query.
+// the program's copy of the window current. An OpenView for a view that is already open
+// replaces the query.
 type OpenView struct {
 	View          uint32
 	Collection    uint32
@@ -17,9 +18,9 @@ type OpenView struct {
 	Sort      string // as query.ParseSort parses it; "" for key order
 	Offset    uint32
 	Limit     uint32 // at most MaxViewRows
-	// Anchor is the key of an object. The window stays at the position that the object's
-	// current version has in the sort order, even if the object changes later. If Anchor
-	// is "" or the object does not exist, the window starts at Offset.
+	// Anchor is the key of an object. The window stays at the position that the object has
+	// in the sort order when the view opens, even if the object changes later. If Anchor is
+	// "" or the object does not exist, the window starts at Offset.
 	Anchor string
 	Before uint32 // rows of the window above the anchor
 	Facets []Facet
@@ -30,8 +31,8 @@ type Facet struct {
 	By    string // a column, field or label, as query.Resolve resolves it
 	Then  string // the column, field or label of the second value of a pair; "" for none
 	Limit uint32 // maximum number of values, at most MaxFacetValues; zero means 100
-	// Width groups numbers into intervals of this width. The value of a group is the
-	// start of its interval. Zero counts each number by itself.
+	// Width groups numbers into intervals of this width. The value of a group is the start
+	// of its interval. Zero counts each distinct number separately.
 	Width uint64
 	// RowsOnly counts only the rows of the view. Otherwise a facet without Then ignores
 	// the conditions of the view that refer only to By.
@@ -44,7 +45,7 @@ const minFacet = 6
 // MaxFacetValues is the maximum number of values of a facet.
 const MaxFacetValues = 1000
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *OpenView) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeOpenView)
 	dst = appendUvarint(dst, uint64(f.View))
@@ -76,7 +77,7 @@ func (f *OpenView) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *OpenView) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.View = r.uint32()

@@ -18,10 +18,10 @@ type OpenWatch struct {
 	Bodies            bool       // deliver the objects' JSON, decoded
 	Policy            api.Policy // what happens if the consumer is slow
 	Credit            uint32     // events that the consumer accepts before it grants more; zero for no limit
-	Previous          bool       // MODIFIED events also have the version before the change
+	Previous          bool       // MODIFIED events also contain the version before the change
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *OpenWatch) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeOpenWatch)
 	dst = appendUvarint(dst, uint64(f.Watch))
@@ -41,7 +41,7 @@ func (f *OpenWatch) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *OpenWatch) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Watch = r.uint32()

@@ -6,13 +6,15 @@ import "github.com/watchglass/watchglass/core/api"
 // object. It contains the key and the changed data.
 //
 // Layout: key, number of changed cells, the changed cells in ascending order, codec, and
-// the body up to the end. A changed cell is its distance from the previous changed cell
-// and its new value. Cells are numbered from the first field to the last column. The
-// value of a field is encoded like a string column. A partially changed text is encoded
-// as [editedText], the lengths of its unchanged prefix and suffix, and the text between.
+// the body up to the end. A changed cell is encoded as the distance from the previous
+// changed cell, followed by the new value. Cells are numbered from the first field to the
+// last column. The value of a field is encoded like a string column. A partially changed
+// text is encoded as [editedText], the lengths of its unchanged prefix and suffix, and
+// the text between.
 type Patch []byte
 
-// editedText is the kind of a cell that occurs only in patches.
+// editedText is the kind of a cell whose text changed only in part. It occurs only in
+// patches.
 const editedText = sameAsField + maxShared
 
 // minCommon is the minimum number of unchanged bytes in a text that is encoded as
@@ -170,8 +172,8 @@ func (c *cells) ownText() (string, bool) {
 	return r.string(), true
 }
 
-// patch reads and validates a length-prefixed patch, and returns the codec of its
-// body.
+// patch reads and validates a length-prefixed patch. It returns the patch and the codec
+// of the body.
 func (r *reader) patch() (Patch, api.Codec) {
 	at := r.off
 	p := Patch(r.bytes())
@@ -206,8 +208,8 @@ func (p Patch) validate() (api.Codec, *api.Status) {
 	return codec, r.err
 }
 
-// bodyAlone returns the offset of the codec in a patch without cell changes,
-// which is the common case.
+// bodyAlone returns the offset of the codec in a patch without cell changes, which is the
+// common case. It returns false for other patches, and for keys of 128 bytes or more.
 func (p Patch) bodyAlone() (codec int, ok bool) {
 	if len(p) == 0 || p[0] == 0 || p[0] >= 0x80 {
 		return 0, false
@@ -236,7 +238,7 @@ func (r *reader) edits() bool {
 	return true
 }
 
-// edited reads an edit of the text "was" and appends the resulting text.
+// edited reads an edit of the text "was" and appends the resulting text to dst.
 func (r *reader) edited(dst []byte, was string) []byte {
 	head, tail, between := r.uvarint(), r.uvarint(), r.bytes()
 	if size := uint64(len(was)); head > size || tail > size-head {
@@ -269,7 +271,8 @@ func (p Patch) Body() api.Body {
 
 // Apply applies the patch to the previous version of the object. It appends the resulting
 // envelope to dst, and returns that envelope and the cells that did not change. It
-// returns an error if the previous version is of another object or lacks a changed cell.
+// returns an error if the previous version belongs to another object or lacks a changed
+// cell.
 func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, api.Cells, *api.Status) {
 	if key := p.Key(); !previous.IsOf(key) {
 		return nil, 0, api.Protocol("a patch of " + string(key) + " was applied to another object")
@@ -308,9 +311,9 @@ func (p Patch) ApplyInParts(scratch *[]byte, previous Envelope) (head, body []by
 	return *scratch, p[r.off:], unchanged, nil
 }
 
-// applyCells reads n changed cells, and appends the cells of the previous version with
-// these replaced. It returns the set of unchanged cells, and false if the changes do not
-// fit the previous version.
+// applyCells reads n changed cells, and appends the cells in "before" with the changed
+// ones replaced. It returns the result, the set of unchanged cells, and whether the
+// changes fit the previous version.
 func (r *reader) applyCells(dst []byte, key api.Key, before []byte, n int) ([]byte, api.Cells, bool) {
 	old := cells{reader: reader{b: before}, key: key}
 	old.begin()

@@ -33,7 +33,7 @@ func TestPatchMakesTheEnvelope(t *testing.T) {
 	}
 }
 
-// requireUnchanged checks that the cells marked as unchanged are equal.
+// requireUnchanged checks that each cell in the set unchanged is equal in both envelopes.
 func requireUnchanged(t *testing.T, unchanged api.Cells, previous, current Envelope) {
 	for i := range 40 {
 		if unchanged.Has(api.FieldCell(i)) {
@@ -70,7 +70,7 @@ func TestPatchPreservesUnchangedParts(t *testing.T) {
 	require.False(t, unchanged.Has(api.ColumnCell(1)))
 }
 
-// A patch contains only the changed part of a text, for any old text.
+// A patch contains only the changed part of a text, whatever the previous text is.
 func TestPatchEditsTexts(t *testing.T) {
 	object := func(text string) Envelope {
 		return envelope(api.Object{Key: "default/a", Fields: []string{text}, Columns: []api.Value{
@@ -115,7 +115,8 @@ func TestPatchOfOtherObjects(t *testing.T) {
 }
 
 // Applying a patch that does not fit the previous version returns an error, regardless of
-// the contents of the patch. So does a patch that reuses more bytes than the text has.
+// the contents of the patch. So does applying a patch that reuses more bytes than the
+// text has.
 func TestPatchForAnotherBaseIsRefused(t *testing.T) {
 	was := envelope(api.Object{Key: "default/a", Fields: []string{"abcdef"}, Columns: []api.Value{{Kind: api.Integer, Int: 1}}})
 	for name, change := range map[string][]byte{

@@ -8,10 +8,10 @@ type Ping struct {
 	Mark uint64
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Ping) Append(dst []byte) []byte { return appendMark(dst, TypePing, f.Mark) }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Ping) Parse(payload []byte) (err error) {
 	f.Mark, err = parseMark(payload, "Ping")
 	return err

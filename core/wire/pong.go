@@ -6,10 +6,10 @@ type Pong struct {
 	Mark uint64
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Pong) Append(dst []byte) []byte { return appendMark(dst, TypePong, f.Mark) }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Pong) Parse(payload []byte) (err error) {
 	f.Mark, err = parseMark(payload, "Pong")
 	return err

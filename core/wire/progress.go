@@ -10,7 +10,7 @@ type Progress struct {
 	ResourceVersion api.ResourceVersion
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Progress) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeProgress)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -18,7 +18,7 @@ func (f *Progress) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Progress) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

@@ -92,8 +92,8 @@ func sectionsOf(text string) map[string]string {
 	return sections
 }
 
-// withTable replaces the table of a section, or adds one. Existing rows keep their
-// descriptions.
+// withTable returns a section with its table replaced, or with a table added. Existing
+// rows keep their descriptions.
 func withTable(section string, rows []tableRow) string {
 	var text, table []string
 	described := map[string]string{}
@@ -124,7 +124,7 @@ func fieldRow(name, encoding string) tableRow {
 	return tableRow{"| Field | Encoding | Meaning |", "`" + name + "`", encoding}
 }
 
-// code indexes the source of some packages.
+// code contains the methods and constants in the source of some packages.
 type code struct {
 	methods map[string]*ast.FuncDecl // by receiver and name: "Hello.Parse"
 	consts  map[string][]string      // names, by the type of an enumeration
@@ -245,7 +245,7 @@ func (c code) rows(t *testing.T, method string) []tableRow {
 	return w.rows
 }
 
-// walk collects the calls of a method that read data.
+// walk visits the body of a method and collects the calls that read data.
 type walk struct {
 	t       *testing.T
 	code    code
@@ -373,7 +373,7 @@ func (w *walk) argument(call *ast.CallExpr) string {
 	return w.path(last)
 }
 
-// path formats the field that an expression names, without the name of the
+// path returns the path of the field that an expression names, without the name of the
 // receiver.
 func (w *walk) path(e ast.Expr) string {
 	switch e := e.(type) {

@@ -6,7 +6,7 @@ type ReaderMessage struct {
 	Data   []byte
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *ReaderMessage) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeReaderMessage)
 	dst = appendUvarint(dst, uint64(f.Reader))
@@ -14,7 +14,7 @@ func (f *ReaderMessage) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *ReaderMessage) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Reader = r.uint32()

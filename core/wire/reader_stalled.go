@@ -8,7 +8,7 @@ type ReaderStalled struct {
 	Stalled bool
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *ReaderStalled) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeReaderStalled)
 	dst = appendUvarint(dst, uint64(f.Reader))
@@ -16,7 +16,7 @@ func (f *ReaderStalled) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *ReaderStalled) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Reader = r.uint32()

@@ -4,13 +4,13 @@ package wire
 // available again or a user requests it.
 type Reconnect struct{}
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Reconnect) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeReconnect)
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Reconnect) Parse(payload []byte) error {
 	r := reader{b: payload}
 	return r.done("Reconnect")

@@ -3,16 +3,16 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // Rejected reports why a collection, watch, view or handle was not opened, a reader was
-// not attached, or persisted state was not restored. For persisted state it may arrive
-// long after the restore, when a body cannot be loaded. In that case, the collection
-// remains open and relists from its connector.
+// not attached, or persisted state was not restored. For persisted state, Rejected may
+// arrive long after the restore, when a body cannot be loaded. In that case, the
+// collection remains open and relists from its connector.
 type Rejected struct {
 	Object Object
 	ID     uint32
 	Status *api.Status
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Rejected) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeRejected)
 	dst = append(dst, byte(f.Object))
@@ -21,7 +21,7 @@ func (f *Rejected) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Rejected) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Object = Object(r.enum(byte(ObjectReader)))

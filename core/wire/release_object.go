@@ -6,14 +6,14 @@ type ReleaseObject struct {
 	Handle uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *ReleaseObject) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeReleaseObject)
 	dst = appendUvarint(dst, uint64(f.Handle))
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *ReleaseObject) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Handle = r.uint32()

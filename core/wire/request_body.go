@@ -2,15 +2,14 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// RequestBody requests the body of one object ahead of other bodies, if it is
-// missing in a subscription with RowsFirst. There is no response if the connector
-// has no such object.
+// RequestBody requests one missing body of a subscription with RowsFirst, ahead of the
+// other bodies. The connector does not respond if it has no object with that key.
 type RequestBody struct {
 	Subscription uint32
 	Key          api.Key
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *RequestBody) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeRequestBody)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -18,7 +17,7 @@ func (f *RequestBody) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *RequestBody) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

@@ -1,21 +1,21 @@
 package wire
 
 // RequestProgress requests the next [Progress] of a subscription as soon as the version
-// advances, instead of when it is due. A reader requests it because a read waits for a
+// advances, instead of at the regular time. A reader sends it because a read waits for a
 // version (rule C35). A connector without newer information queries its source, if the
-// source supports that.
+// source supports such queries.
 type RequestProgress struct {
 	Subscription uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *RequestProgress) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeRequestProgress)
 	dst = appendUvarint(dst, uint64(f.Subscription))
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *RequestProgress) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

@@ -17,7 +17,7 @@ type RestoreChunk struct {
 	Body       uint32 // a number that the program chooses for the body; zero if the body is in Data
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *RestoreChunk) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeRestoreChunk)
 	dst = appendUvarint(dst, uint64(f.Collection))
@@ -27,7 +27,7 @@ func (f *RestoreChunk) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *RestoreChunk) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Collection = r.uint32()

@@ -37,7 +37,7 @@ var (
 	webLabels = api.Labels{{Key: "app", Value: "web"}, {Key: "tier", Value: ""}}
 )
 
-// sampleBlock has objects of one namespace, one of them with a delta.
+// sampleBlock contains two objects of one namespace. The body of the second is a delta.
 var sampleBlock = Block{
 	LabelSets: []api.Labels{webLabels, {}},
 	Objects: []Change{
@@ -46,8 +46,8 @@ var sampleBlock = Block{
 	},
 }
 
-// sampleFrame has the section sizes and the members of sampleBlock. blockEnvelopes and
-// blockBodies are the two sections.
+// sampleFrame contains the section sizes and the members of sampleBlock. blockEnvelopes
+// and blockBodies are the two sections.
 var (
 	sampleFrame                 SnapshotBlock
 	blockEnvelopes, blockBodies = sampleBlock.Encode(&sampleFrame, nil, nil)
@@ -130,8 +130,8 @@ func patch(previous, current Envelope, body api.Body) Patch {
 	return p
 }
 
-// savedSubscription has large numbers, and savedSession is the saved state of a session
-// with it.
+// savedSubscription contains large numbers. savedSession is the saved state of a session
+// with this subscription.
 var (
 	savedSubscription = &SavedSubscription{
 		Subscribe: Subscribe{Subscription: 1, Resource: "v1/pods", ResourceVersion: 42, NotOlderThan: 42, ClusterID: "etcd-1", Credit: 4 << 20},

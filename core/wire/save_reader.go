@@ -6,14 +6,14 @@ type SaveReader struct {
 	Reader uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SaveReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSaveReader)
 	dst = appendUvarint(dst, uint64(f.Reader))
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *SaveReader) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Reader = r.uint32()

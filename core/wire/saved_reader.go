@@ -1,13 +1,13 @@
 package wire
 
-// SavedReader is the response to [SaveReader]. Data is the value for Saved of
-// [AttachReader]. It is valid until the next message from or to the reader.
+// SavedReader is the response to [SaveReader]. Data is the value for the field Saved of
+// [AttachReader], and is valid until the next message from or to the reader.
 type SavedReader struct {
 	Reader uint32
 	Data   []byte
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SavedReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSavedReader)
 	dst = appendUvarint(dst, uint64(f.Reader))
@@ -15,7 +15,7 @@ func (f *SavedReader) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *SavedReader) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Reader = r.uint32()

@@ -1,7 +1,7 @@
 package wire
 
-// SavedSubscription is the state of one subscription of a reader. It is persisted
-// and never sent.
+// SavedSubscription is the state of one subscription of a reader. It is persisted, and
+// never sent over the network.
 type SavedSubscription struct {
 	Subscribe            // what the reader would send to resume now, with the remaining credit
 	Live           bool  // the reader has the schema, and the state or its part before SnapshotFrom
@@ -10,7 +10,7 @@ type SavedSubscription struct {
 	Debt uint64
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SavedSubscription) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSavedSubscription)
 	dst = f.appendPayload(dst)
@@ -20,7 +20,7 @@ func (f *SavedSubscription) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *SavedSubscription) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.read(&r)

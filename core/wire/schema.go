@@ -16,7 +16,7 @@ type Schema struct {
 	DeltaEpoch uint64
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Schema) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSchema)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -27,7 +27,7 @@ func (f *Schema) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Schema) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()
@@ -65,7 +65,7 @@ func appendColumns(dst []byte, columns []api.Column) []byte {
 	return dst
 }
 
-// schema copies its strings, because a schema outlives the frame.
+// schema reads a schema. It copies the strings, because a schema outlives the frame.
 func (r *reader) schema(s *api.Schema) {
 	text := func() string { return string(r.bytes()) }
 	s.Resource = api.Resource{Group: text(), Version: text(), Name: text()}
@@ -78,7 +78,7 @@ func (r *reader) schema(s *api.Schema) {
 	s.Columns = r.columns()
 }
 
-// columns copies its strings, as schema does.
+// columns reads columns, and copies the strings as schema does.
 func (r *reader) columns() []api.Column {
 	columns := make([]api.Column, r.count(6))
 	for i := range columns {

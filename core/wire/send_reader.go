@@ -7,7 +7,7 @@ type SendReader struct {
 	Data   []byte
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SendReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSendReader)
 	dst = appendUvarint(dst, uint64(f.Reader))
@@ -15,7 +15,7 @@ func (f *SendReader) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *SendReader) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Reader = r.uint32()

@@ -6,7 +6,7 @@ type SendStream struct {
 	Data   []byte
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SendStream) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSendStream)
 	dst = appendUvarint(dst, uint64(f.Stream))
@@ -14,7 +14,7 @@ func (f *SendStream) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *SendStream) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Stream = r.uint32()

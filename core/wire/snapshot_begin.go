@@ -3,10 +3,10 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // SnapshotBegin starts the snapshot of a subscription, or continues an interrupted one.
-// Parts follow in key order. The [Events] before a part contain all changes to keys of
-// earlier parts. These parts are therefore exact as of the last version that was sent. In
-// persisted state the Events follow the last part. [SnapshotEnd] completes the state.
-// Until then, a reader keeps its previous state.
+// Parts follow in key order. The [Events] before a part contain all changes to the keys
+// of earlier parts. The earlier parts are therefore exact as of the last version that was
+// sent. In persisted state the Events follow the last part. [SnapshotEnd] completes the
+// state. Until then, a reader keeps its previous state.
 type SnapshotBegin struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion
@@ -14,7 +14,7 @@ type SnapshotBegin struct {
 	Continues       bool   // objects before SnapshotFrom of the [Subscribe] are not sent again
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SnapshotBegin) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotBegin)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -24,7 +24,7 @@ func (f *SnapshotBegin) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *SnapshotBegin) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

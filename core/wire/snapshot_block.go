@@ -28,7 +28,7 @@ type SnapshotBlock struct {
 	Data         []byte
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SnapshotBlock) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotBlock)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -40,7 +40,7 @@ func (f *SnapshotBlock) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload. [SnapshotBlock.Expand] reads the sections.
+// Parse sets the fields from a payload. [SnapshotBlock.Expand] reads the sections.
 func (f *SnapshotBlock) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()
@@ -53,8 +53,8 @@ func (f *SnapshotBlock) Parse(payload []byte) error {
 	return r.done("SnapshotBlock")
 }
 
-// checkBlock checks the sizes of a block. A block that is shorter than its members is corrupt
-// like any other.
+// checkBlock sets the error of r if a block exceeds the size limits. It does not check
+// that the data contains all members; Expand detects a block that is too short.
 func checkBlock(r *reader, objects, envelopes, bodies uint32) {
 	if envelopes > maxBlock || bodies > maxBlock {
 		r.fail("section of a block beyond 1 MiB")
@@ -64,7 +64,7 @@ func checkBlock(r *reader, objects, envelopes, bodies uint32) {
 	}
 }
 
-// splitBlock returns the members and the stream of a block.
+// splitBlock splits the data of a block into the members and the stream.
 func splitBlock(data []byte, members uint32) (list, stream []byte) {
 	n := min(int(members), len(data))
 	return data[:n], data[n:]
@@ -74,7 +74,7 @@ func splitBlock(data []byte, members uint32) (list, stream []byte) {
 // object is an index into LabelSets.
 //
 // Members describes the bodies of the objects. It is empty if the objects have no bodies.
-// The body of an object that was not decompressed has its codec, but no data.
+// If the bodies were not decompressed, each body has a codec but no data.
 type Block struct {
 	LabelSets []api.Labels
 	Objects   []Change
@@ -100,7 +100,7 @@ func (b *Block) Encode(f *SnapshotBlock, envelopes, bodies []byte) (first, secon
 	return first, second
 }
 
-// AppendEnvelopes appends the section of the envelopes.
+// AppendEnvelopes appends the envelopes section: the label sets, then the objects.
 func (b *Block) AppendEnvelopes(envelopes []byte) []byte {
 	envelopes = appendUvarint(envelopes, uint64(len(b.LabelSets)))
 	for _, labels := range b.LabelSets {
@@ -146,7 +146,7 @@ func (f *SnapshotBlock) Expand(b *Block, bodies bool) *api.Status {
 	return nil
 }
 
-// inflate decompresses the first n bytes of a stream into b.sections, and reports whether
+// inflate decompresses a stream into b.sections until it has n bytes, and reports whether
 // it succeeded.
 func (b *Block) inflate(n uint32, stream []byte) bool {
 	b.sections = grow(b.sections, int(n))
@@ -187,8 +187,8 @@ func (b *Block) parse(section []byte, objects int) error {
 }
 
 // addBodies adds the bodies to the objects, as the members describe them. If bodies is
-// empty, the objects get only codecs and bases. The parameter envelopes is the size of
-// the first section in bytes.
+// empty, the objects get the codecs and the versions of bases, but no data. The parameter
+// envelopes is the size of the first section in bytes.
 func (b *Block) addBodies(envelopes int, bodies []byte) error {
 	b.envelopes = grow(b.envelopes, envelopes+len(bodies))[:0] // enough for each envelope with its body
 	for i := range b.Members {

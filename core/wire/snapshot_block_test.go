@@ -16,8 +16,8 @@ func expanded(t *testing.T, f *SnapshotBlock) *Block {
 	return &b
 }
 
-// block returns a block with the given envelopes. bodies is empty or has the bodies of
-// sampleBlock.
+// block returns a block with the given envelopes. The parameter bodies is empty or
+// contains the bodies of sampleBlock.
 func block(t *testing.T, envelopes, bodies []byte, objects int) *SnapshotBlock {
 	f := &SnapshotBlock{Subscription: 1, Objects: uint32(objects), Envelopes: uint32(len(envelopes)), Data: deflated(t, 6, envelopes, bodies)}
 	if len(bodies) > 0 {
@@ -53,8 +53,8 @@ func TestBlockWithoutBodiesHasTheEnvelopes(t *testing.T) {
 	}
 }
 
-// A block expanded without its bodies has the envelopes, codecs, bases and sizes. A
-// BodyExpander then returns the same bodies as a full expansion.
+// A block expanded without bodies contains the envelopes, and the codec, size and base
+// version of each body. A BodyExpander then returns the same bodies as a full expansion.
 func TestBodiesOfABlockAreDecompressedOnDemand(t *testing.T) {
 	f := block(t, blockEnvelopes, blockBodies, 2)
 	all := expanded(t, f)
@@ -133,7 +133,7 @@ func TestCorruptBlockIsAnError(t *testing.T) {
 }
 
 // A block of one kilobyte can claim a million objects or label sets. Expand does not
-// allocate memory for them.
+// allocate memory for such claims.
 func TestClaimsOfABlockAllocateNothing(t *testing.T) {
 	zeros := make([]byte, maxBlock-8)
 	claims := map[string]*SnapshotBlock{
@@ -177,8 +177,8 @@ func TestBlockOfMoreThanAMebibyteIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzBlock checks that arbitrary sections never panic, and that accepted sections encode
-// to an equal block.
+// FuzzBlock checks that arbitrary sections never cause a panic, and that accepted
+// sections encode to an equal block.
 func FuzzBlock(f *testing.F) {
 	f.Add(blockEnvelopes, sampleFrame.Data, blockBodies, 2)
 	f.Add(blockEnvelopes, []byte(nil), []byte(nil), 2)

@@ -24,7 +24,7 @@ type SnapshotBodies struct {
 	Data         []byte // members and bodies as in a SnapshotBlock, without the envelopes
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SnapshotBodies) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotBodies)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -38,7 +38,7 @@ func (f *SnapshotBodies) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload. [SnapshotBodies.Expand] reads the bodies.
+// Parse sets the fields from a payload. [SnapshotBodies.Expand] reads the bodies.
 func (f *SnapshotBodies) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()
@@ -83,8 +83,8 @@ func (f *SnapshotBodies) Expand(b *Block, versions []api.ResourceVersion) ([]Row
 }
 
 // readBodies reads the members and bodies of the given number of objects into b, and
-// reports whether they are valid. The parameter rest has the bodies. It checks the
-// versions of bases only if versions is not empty.
+// reports whether they are valid. The parameter rest contains the bodies. readBodies
+// checks the versions of bases only if versions is not empty.
 func (b *Block) readBodies(members, rest []byte, objects int, versions []api.ResourceVersion) bool {
 	b.Members, b.bodies = grow(b.Members, objects), b.bodies[:0]
 	err := readMembers(b.Members, members, uint32(len(rest)))

@@ -4,17 +4,17 @@ import "github.com/watchglass/watchglass/core/api"
 
 // SnapshotChunk is a response to [TakeSnapshot]. Once the last chunk has arrived, the
 // chunks of a complete state replace those that the program has persisted. Chunks of
-// changes are added to them.
+// changes are added to the persisted ones.
 type SnapshotChunk struct {
 	Request         uint32
 	Whole           bool // the chunk is part of a complete state; otherwise, of changes
 	Last            bool
 	ResourceVersion api.ResourceVersion // in the last chunk: the version of the snapshot
-	ClusterID       string              // of that version
+	ClusterID       string              // the cluster ID of that version
 	Data            []byte              // a Chunk, followed by its body
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SnapshotChunk) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotChunk)
 	dst = appendUvarint(dst, uint64(f.Request))
@@ -26,7 +26,7 @@ func (f *SnapshotChunk) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *SnapshotChunk) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Request = r.uint32()

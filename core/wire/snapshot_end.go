@@ -2,14 +2,14 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SnapshotEnd completes a snapshot. The snapshot and its Events are now the exact state
-// at ResourceVersion.
+// SnapshotEnd completes a snapshot. Together, the snapshot and the Events since
+// SnapshotBegin are the exact state at ResourceVersion.
 type SnapshotEnd struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SnapshotEnd) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotEnd)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -17,7 +17,7 @@ func (f *SnapshotEnd) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *SnapshotEnd) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

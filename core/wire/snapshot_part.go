@@ -9,7 +9,7 @@ type SnapshotPart struct {
 	Objects      []Change
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SnapshotPart) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotPart)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -21,7 +21,7 @@ func (f *SnapshotPart) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *SnapshotPart) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

@@ -3,16 +3,16 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // SourceError reports why a subscription makes no progress: the connector cannot reach
-// its source. It is sent when the reason changes, and once per progress period while the
-// problem lasts. The next data or progress clears it. If Status is nil, the connector is
-// still reading the initial state from its source. The subscription stays open. A reader
-// that does not support the frame can ignore it.
+// its source. The connector sends it when the reason changes, and once per progress
+// period while the problem lasts. The next data or progress clears the error. If Status
+// is nil, the connector is still reading the initial state from its source. The
+// subscription stays open. A reader that does not support the frame can ignore it.
 type SourceError struct {
 	Subscription uint32
 	Status       *api.Status // may be nil
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *SourceError) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSourceError)
 	dst = appendUvarint(dst, uint64(f.Subscription))
@@ -20,7 +20,7 @@ func (f *SourceError) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *SourceError) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

@@ -2,18 +2,18 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// StoredBlock contains objects of a persisted snapshot whose bodies are in a block. The
-// block is stored as it was received. Objects of the block that have changed since then
-// are not among the members.
+// StoredBlock contains those objects of a persisted snapshot whose bodies are in one
+// block. The block is stored as it was received. Objects of the block that have changed
+// since then are not among the members.
 type StoredBlock struct {
 	Block BlockBodies
-	// Rows has the envelopes of the members, in the format of the first section of a
+	// Rows contains the envelopes of the members, in the format of the first section of a
 	// SnapshotBlock. It is empty if the block itself begins with that section.
 	Rows    []byte
 	Members []uint32 // ascending indices of objects of the block
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *StoredBlock) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeStoredBlock)
 	dst = appendUvarint(dst, uint64(f.Block.Objects))
@@ -31,8 +31,8 @@ func (f *StoredBlock) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload, and reuses the memory of Members. [StoredBlock.Expand] reads
-// the envelopes.
+// Parse sets the fields from a payload, and reuses the memory of Members.
+// [StoredBlock.Expand] reads the envelopes.
 func (f *StoredBlock) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Block.Objects = r.uint32()
@@ -56,7 +56,7 @@ func (f *StoredBlock) Parse(payload []byte) error {
 }
 
 // Expand reads the envelopes of the members into b, in order, and reuses the memory of b.
-// They are valid until the next call. It does not decompress the bodies.
+// The envelopes are valid until the next call. Expand does not decompress the bodies.
 func (f *StoredBlock) Expand(b *Block) *api.Status {
 	all := f.Block.Before > 0 // the envelopes are those of all objects of the block
 	members, stream := splitBlock(f.Block.Data, f.Block.Members)

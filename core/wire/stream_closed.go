@@ -6,7 +6,7 @@ type StreamClosed struct {
 	Message string // the reason, for humans; empty at the end of a complete [Fetch]
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *StreamClosed) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeStreamClosed)
 	dst = appendUvarint(dst, uint64(f.Stream))
@@ -14,7 +14,7 @@ func (f *StreamClosed) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *StreamClosed) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Stream = r.uint32()

@@ -7,7 +7,7 @@ type StreamOpened struct {
 	Token  string
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *StreamOpened) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeStreamOpened)
 	dst = appendUvarint(dst, uint64(f.Stream))
@@ -15,7 +15,7 @@ func (f *StreamOpened) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *StreamOpened) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Stream = r.uint32()

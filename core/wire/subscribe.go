@@ -16,10 +16,10 @@ type Subscribe struct {
 	FieldSelector   string
 	ResourceVersion api.ResourceVersion
 	NotOlderThan    api.ResourceVersion
-	ClusterID       string // of both versions, from the last Schema; "" if there are none
+	ClusterID       string // the cluster ID of both versions, from the last Schema; "" if both are zero
 	// DeltaEpoch is the epoch of the last Schema, or zero if the reader has no bases. The
 	// reader has the bases of that epoch for versions above DeltaEpochSince, and other
-	// bases for versions up to it.
+	// bases for versions up to DeltaEpochSince.
 	DeltaEpoch      uint64
 	DeltaEpochSince api.ResourceVersion
 	MetadataOnly    bool // omit bodies
@@ -36,7 +36,7 @@ type Subscribe struct {
 	Credit       uint64 // bytes of data frames that the reader accepts before it grants more
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Subscribe) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSubscribe)
 	return end(f.appendPayload(dst), start)
@@ -60,7 +60,7 @@ func (f *Subscribe) appendPayload(dst []byte) []byte {
 	return appendUvarint(dst, f.Credit)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Subscribe) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.read(&r)

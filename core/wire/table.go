@@ -20,8 +20,8 @@ type Set []struct {
 	New  func() Frame
 }
 
-// New returns an empty frame of a type. It returns nil for an optional type that is
-// not in the set, and an error for any other.
+// New returns an empty frame of a type. For a type that is not in the set, it returns nil
+// if the type is optional, and an error otherwise.
 func (s Set) New(t Type) (Frame, error) {
 	for i := range s {
 		if s[i].Type == t {
@@ -87,9 +87,9 @@ func Release(text string) string {
 	return string([]byte(text))
 }
 
-// WithReleases adds the software versions of both ends to the error for an unknown
-// frame. It returns other errors unchanged. It also returns any error unchanged if
-// a software version is unknown.
+// WithReleases returns the error for an unknown frame with the software versions of both
+// ends added. It returns other errors unchanged. It also returns any error unchanged if a
+// software version is unknown.
 func WithReleases(err error, connector, reader string) error {
 	s, ok := err.(*api.Status)
 	if !ok || s.Cause != unknownFrame || connector == "" || reader == "" {

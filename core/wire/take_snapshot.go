@@ -16,7 +16,7 @@ type TakeSnapshot struct {
 	ChunkBytes      uint32              // approximate chunk size; zero means 256 KiB, at most 1 MiB
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *TakeSnapshot) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeTakeSnapshot)
 	dst = appendUvarint(dst, uint64(f.Request))
@@ -27,7 +27,7 @@ func (f *TakeSnapshot) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *TakeSnapshot) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Request = r.uint32()

@@ -5,14 +5,14 @@ type Unsubscribe struct {
 	Subscription uint32
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Unsubscribe) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeUnsubscribe)
 	dst = appendUvarint(dst, uint64(f.Subscription))
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Unsubscribe) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()

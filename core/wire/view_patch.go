@@ -53,7 +53,7 @@ type Edit struct {
 
 const minEdit = 3
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *ViewPatch) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeViewPatch)
 	dst = appendUvarint(dst, uint64(f.View))
@@ -86,7 +86,7 @@ func (f *ViewPatch) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *ViewPatch) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.View = r.uint32()

@@ -6,14 +6,14 @@ type WakeAt struct {
 	Millis int64
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *WakeAt) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeWakeAt)
 	dst = appendVarint(dst, f.Millis)
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *WakeAt) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Millis = r.varint()

@@ -9,7 +9,7 @@ type WatchClosed struct {
 	Status *api.Status // nil for WatchEndTimeout
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *WatchClosed) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeWatchClosed)
 	dst = appendUvarint(dst, uint64(f.Watch))
@@ -18,7 +18,7 @@ func (f *WatchClosed) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *WatchClosed) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Watch = r.uint32()

@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// WatchEvent is one event of a watch. A bookmark has only a resource version and
-// flags; every other event has an item.
+// WatchEvent is one event of a watch. A bookmark contains only a resource version and
+// flags; every other event contains an item.
 type WatchEvent struct {
 	Type api.EventType
 	Item Item
@@ -22,7 +22,7 @@ type WatchEvents struct {
 	Events []WatchEvent
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *WatchEvents) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeWatchEvents)
 	dst = appendUvarint(dst, uint64(f.Watch))
@@ -46,7 +46,7 @@ func appendWatchEvent(dst []byte, e *WatchEvent) []byte {
 	return appendItem(dst, &e.Item)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *WatchEvents) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Watch = r.uint32()

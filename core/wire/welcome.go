@@ -9,7 +9,7 @@ type Welcome struct {
 	ProgressMillis uint64
 }
 
-// Append writes the whole frame.
+// Append appends the whole frame to dst.
 func (f *Welcome) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeWelcome)
 	dst = appendUvarint(dst, uint64(f.Version))
@@ -18,7 +18,7 @@ func (f *Welcome) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload.
+// Parse sets the fields from a payload.
 func (f *Welcome) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Version = r.int()
