@@ -49,7 +49,8 @@ func open() (http.Handler, error) {
 	}), nil
 }
 
-// misconfigured returns a handler that reports a configuration error.
+// misconfigured logs a configuration error, and returns a handler that responds with a
+// 500.
 func misconfigured(err error) http.Handler {
 	fmt.Fprintln(os.Stderr, "watchglass:", err)
 	status := kubeapi.AppendStatus(nil, api.Internal("the configuration of this edge is incomplete; its log has the reason"))
@@ -77,8 +78,8 @@ func (o object) RoundTrip(r *http.Request) (*http.Response, error) {
 		err      error
 	}
 	done := make(chan fetched, 1)
-	// A fetch cannot be canceled. It ends with the instance, which serves this one
-	// request.
+	// A fetch cannot be canceled. It ends at the latest with the instance, which serves
+	// only this request.
 	go func() {
 		response, err := stub.Fetch(r)
 		done <- fetched{response, err}
@@ -117,8 +118,8 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// served adapts a handler to the worker's response writer, whose Flush has no effect
-// and which cannot abort a response.
+// served returns the handler adapted to the worker's response writer. The Flush of that
+// writer has no effect, and only an exit can abort a response.
 func served(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

@@ -9,8 +9,9 @@ import (
 	"github.com/watchglass/watchglass/core/body"
 )
 
-// instance is the one guest of this module. It keeps alive the arenas whose addresses the
-// caller has. Go's garbage collector does not move them.
+// instance is the only guest of this module. It references the arenas whose addresses the
+// caller uses, so the garbage collector does not free them. Go's garbage collector never
+// moves an arena.
 var instance = guest{newEngine: func(config []byte) (engine, error) {
 	e, err := core.New(config, body.Decode)
 	if err != nil {

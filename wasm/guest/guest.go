@@ -20,7 +20,7 @@ const (
 const abiVersion = 1<<24 | wire.Fingerprint
 
 const (
-	// maxInput leaves room for the overhead of a command with a message of the
+	// maxInput is the maximum size of an input: a command that contains a message of the
 	// maximum size.
 	maxInput = wire.MaxMessage + 64<<10
 	// reusedInput is the largest size of an input arena that is kept for smaller
@@ -63,7 +63,7 @@ func (g *guest) reserve(n int32) []byte {
 	return g.in
 }
 
-// input returns the first n bytes of the arena.
+// input returns the first n bytes of the arena, or an error if the arena is shorter.
 func (g *guest) input(n int32) ([]byte, *api.Status) {
 	if n < 0 || int(n) > len(g.in) {
 		return nil, api.BadRequest("input of " + strconv.Itoa(int(n)) + " bytes in an arena of " +
@@ -142,8 +142,9 @@ func (g *guest) advance() (code int32) {
 	return codeOK
 }
 
-// errorFrame returns the length of an ErrorReply, or zero if no call has failed. It
-// works in every state, including poisoned.
+// errorFrame writes an ErrorReply for the last failed call to out. It returns the length
+// of the frame, or zero if no call has failed. It works in every state, including
+// poisoned.
 func (g *guest) errorFrame() int32 {
 	g.out = nil
 	if g.last != nil {

@@ -47,7 +47,7 @@ func newGuest(f *fake) *guest {
 	}}
 }
 
-// call writes input to the arena and calls f.
+// call reserves an arena, copies the input to it and calls f.
 func call(t *testing.T, g *guest, f func(int32) int32, input string) int32 {
 	t.Helper()
 	arena := g.reserve(int32(len(input)))

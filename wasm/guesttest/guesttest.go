@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/wasm/strip"
 )
 
-// Fault is a frame on which the module that [Faulty] returns panics.
+// Fault is the frame that makes the module returned by [Faulty] panic.
 var Fault = []byte("\xff\x00")
 
 // Build returns the module of this source tree as the Makefile builds it. It builds the
@@ -50,7 +50,7 @@ func build(flags ...string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// cacheAge is the time that a compiled module stays in the cache.
+// cacheAge is the time that a compiled module stays in the cache after it was written.
 const cacheAge = 24 * time.Hour
 
 // CacheDir returns the directory in which wazero caches compiled machine code. All tests
@@ -82,7 +82,8 @@ func removeOld(dir string, limit time.Time) error {
 	})
 }
 
-// ignoreMissing drops the error of a file that another test process has removed.
+// ignoreMissing returns nil for an error that reports a missing file, because another
+// test process may have removed it.
 func ignoreMissing(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -11,7 +11,7 @@ import (
 // targets: those that end after a call that does not return, and most of those between
 // two calls.
 
-// flow is the structure of a function's code.
+// flow describes the structure of a function's code.
 type flow struct {
 	steps   []step
 	closing []int   // by index of a block, loop or if in steps: the index of its end
@@ -99,7 +99,7 @@ func (w *flow) numbers(f function) (used map[uint64]bool, ok bool) {
 	return used, w.table >= 0
 }
 
-// restarts reports whether target is a loop around the table, so that a branch to it
+// restarts reports whether target is a loop around the table, so that a branch to target
 // leads to the table.
 func (w *flow) restarts(target int) bool {
 	return target >= 0 && target < w.table && w.steps[target].op == opLoop
@@ -109,18 +109,18 @@ func (w *flow) restarts(target int) bool {
 // Tests set it to find numbers that are removed but used.
 var trapUnused = false
 
-// trap replaces the result at the end of the function with a trap, and returns the
-// outermost block, which ends there. leaveAtOnce has replaced the other branches to
-// that end.
+// trap replaces the result at the end of the function with a trap. It returns the index
+// of the outermost block, whose end leads to the trap. leaveAtOnce has replaced the other
+// branches to that end.
 func (w *flow) trap() int {
 	n := len(w.steps)
 	w.steps[n-2] = plain(0x00)
 	return slices.Index(w.closing, n-3)
 }
 
-// leaveAtOnce replaces branches to the end of the function, where it returns 1, with
-// return instructions. Branches differ in their depth, but all returns are equal, so they
-// compress better. It reports whether the function has such an end.
+// leaveAtOnce replaces branches to the end of the function, where the function returns 1,
+// with return instructions. Branches differ in their depth, but all returns are equal, so
+// returns compress better. It reports whether the function has such an end.
 func (w *flow) leaveAtOnce() bool {
 	n := len(w.steps)
 	if n < 4 || !begins(w.steps[n-3:], ended, plain(i32Const, 1), ended) {

@@ -75,7 +75,7 @@ var stackPointer = code{0x23, 0}
 
 func setStackPointer(value code) code { return join(value, code{0x24, 0}) }
 
-// memorySize is the size of the memory in pages of 64 KiB.
+// memorySize is the instruction that returns the size of the memory, in pages of 64 KiB.
 var memorySize = code{0x3f, 0}
 
 // routine returns the code of a function with the given numbers of additional locals:

@@ -5,13 +5,14 @@ import "slices"
 // A call of a Go function consists of thirteen instructions. They push the return address
 // to Go's stack, call, reload the stack pointer, and leave the function if the goroutine
 // was suspended. Half of all calls are to a few functions that report a fault, grow the
-// stack or print the text of a fatal error. The package calls them cold. For each cold
-// function, it adds a function to the module that pushes the return address and calls the
-// cold function.
+// stack or print the text of a fatal error. This package calls these functions cold. For
+// each cold function, it adds a function to the module that pushes the return address and
+// calls the cold function.
 //
-// Such a call adds a frame to the engine's stack, but not to Go's stack. A suspended
-// goroutine resumes its functions by the return addresses on Go's stack. An added
-// function is therefore never resumed. The effect is that of a tail call.
+// A call of an added function adds a frame to the stack of the WebAssembly engine, but
+// not to Go's stack. A suspended goroutine resumes its functions by the return addresses
+// on Go's stack. An added function is therefore never resumed. For Go's runtime, the call
+// of the cold function is a tail call.
 
 // faults are functions that do not return to their caller. A call to one of them
 // therefore ends a path through the caller. If the function returned nevertheless, the
@@ -37,8 +38,8 @@ type coldCall struct {
 	added  uint64 // index of the added function
 }
 
-// addCold adds one function to the module for each cold function in names. It returns
-// them by the index of the cold function.
+// addCold adds one function to the module for each cold function in names. It returns a
+// description of the calls to each, by the index of the cold function.
 func (m *module) addCold(names []string) (map[uint64]coldCall, error) {
 	calls := make(map[uint64]coldCall)
 	imports, functions, err := m.functions()
@@ -73,7 +74,8 @@ func (c coldCall) code() code {
 	return join(code{0}, called, code{end})
 }
 
-// coldCalls replaces calls to cold functions with calls to the added functions.
+// coldCalls returns the instructions with calls to the added functions instead of calls
+// to cold functions.
 func coldCalls(steps []step, calls map[uint64]coldCall) []step {
 	var out []step
 	for len(steps) > 0 {
@@ -100,8 +102,7 @@ var (
 		getStack, plain(i32Const, 8), plain(sub), teeStack, setStack,
 		getStack, anyLong, plain(0x37, 3, 0), plain(i32Const, 0), plain(0x10),
 	}
-	// endlessCall matches a call, through an added function, to a function that does not
-	// return.
+	// endlessCall matches a call of an added function whose cold function does not return.
 	endlessCall    = []step{anyLong, plain(0x10), returns}
 	reloadAndLeave = []step{plain(0x23, 0), plain(opLocalSet, 1), plain(opBrIf)}
 )

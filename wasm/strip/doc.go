@@ -3,15 +3,15 @@
 //
 //	go run ./wasm/strip/cmd/wasmstrip linked.wasm small.wasm
 //
-// The Makefile runs it on the linker's output. Tests and benchmarks that link a module
-// call it too, so that they run the shipped code. It works on any module built by Go.
-// Only one of the functions that it replaces belongs to watchglass.
+// The Makefile runs wasmstrip on the linker's output. Tests and benchmarks that link a
+// module call this package too, so that they run the shipped code. It works on any module
+// built by Go. Only one of the functions that it replaces belongs to watchglass.
 //
 // A third of an empty Go module is data that is not read at run time.
 // host/PERFORMANCE.md has the figures (P7, P4).
 //
-// All addresses of data stay the same. Strip makes ten changes, the first three in the
-// data section:
+// All addresses of data stay the same. The package makes ten changes, the first three in
+// the data section:
 //
 //   - It zeroes the data for stack traces: names of functions, files and lines,
 //     inlining, and the layout of arguments. It also zeroes tables that the runtime
@@ -20,7 +20,7 @@
 //     collecting garbage, running deferred calls and recovering.
 //   - It splits data into segments at long runs of zeros, and not at every run of
 //     eight. The headers of the linker's 40,000 segments compress worse than the zeros
-//     between them.
+//     between the segments.
 //   - It omits the numbers of functions from the runtime's tables. A start function
 //     writes them (numbers.go).
 //   - It removes the code of functions of the runtime that never run, or that only
@@ -32,12 +32,12 @@
 //   - It replaces sequences of instructions with shorter ones (peephole.go).
 //   - It adds functions that call the functions of the runtime that report faults, grow
 //     the stack or print. Half of all calls shrink to three instructions (cold.go).
-//   - It gives calls that do not return one return address, if the runtime reads the
-//     same values for each of them (shorten.go).
+//   - It makes calls that never return share one return address, if the runtime reads
+//     the same values for each of these calls (shorten.go).
 //   - It removes blocks at whose end neither a branch continues nor a suspended function
 //     resumes (blocks.go).
 //   - It implements two functions with vector instructions, which Go's compiler does
-//     not use. They search for a byte and for the end of a JSON value (vectors.go,
+//     not use. These search for a byte and for the end of a JSON value (vectors.go,
 //     in the notation of code.go).
 //
 // # Stack traces
@@ -67,9 +67,9 @@
 //
 // # Supported releases of Go
 //
-// The layout of the runtime's tables is not an API. tables.go describes it for the
-// releases in layouts, and checks every table and every function's entry against that
-// description. If a module is of another release, or if a check fails, [File] copies
+// The layout of the runtime's tables is not an API. tables.go describes the layout for
+// the releases in layouts, and checks every table and every function's entry against that
+// description. If another release built the module, or if a check fails, [File] copies
 // the module unmodified and returns a warning. A build therefore succeeds with any Go
 // release. The module then works without the changes, but is larger and slower.
 //

@@ -12,10 +12,10 @@ import (
 // iteration, and few values stay in registers between blocks.
 //
 // A basic block starts where a WebAssembly block ends. At a jump to a later basic block,
-// the WebAssembly block that ends there is still open. A branch out of it reaches the
-// same place. Forward jumps become branches, and a loop without other jumps becomes a
-// block. Backward jumps stay. The table also stays, because a suspended function resumes
-// through it.
+// the WebAssembly block that ends before it is still open. A branch out of that
+// WebAssembly block reaches the same basic block. Forward jumps become branches, and a
+// loop without other jumps becomes a block. Backward jumps stay. The table also stays,
+// because a suspended function resumes through it.
 
 const codeSection = 10
 
@@ -41,7 +41,8 @@ func (m *module) branchForward() (err error) {
 	return err
 }
 
-// branchForward rewrites all functions of a code section.
+// branchForward returns a code section with branches instead of forward jumps in all
+// functions.
 func branchForward(section []byte) ([]byte, error) {
 	r := &reader{rest: section}
 	functions := r.vectorLength()
@@ -69,16 +70,15 @@ type body struct {
 	count int            // number of instructions read
 	last  [2]instruction // the last two instructions read, the newest at the end
 
-	// loop is the offset in the code of the loop around all basic blocks, and entry its
-	// index in open. blocks is the number of blocks between that loop and the table. All
-	// three are zero until the table is found.
+	// loop is the offset in the code of the loop around all basic blocks, and entry is the
+	// index of this loop in open. blocks is the number of blocks between that loop and the
+	// table. All three are zero until the table is found.
 	loop, entry, blocks int
 	table               []uint64 // by basic block: the depth of the construct to leave; the last element is for all other numbers
 	jumps               []jump
 	loops               bool // there is a backward jump
-	// strange marks a function that must stay unmodified. It restarts the loop or
-	// reads the number of the block in an unknown way, or contains an unknown
-	// instruction.
+	// strange marks a function that must stay unmodified. Such a function restarts the loop
+	// or reads the block number in an unknown way, or contains an unknown instruction.
 	strange bool
 }
 
@@ -96,8 +96,8 @@ type instruction struct {
 	operand uint64
 }
 
-// jump is the range in the code of the three instructions of a forward jump. A branch
-// with the given depth can replace them.
+// jump is a forward jump: the range of its three instructions in the code, and the depth
+// of the branch that can replace them.
 type jump struct{ from, to, depth int }
 
 func (f *body) read() {
@@ -142,8 +142,9 @@ func (f *body) instruction() {
 	f.count++
 }
 
-// branchTable parses a br_table. The table at the top of the function is the first one
-// that branches on the first local, directly inside blocks that start a loop.
+// branchTable parses a br_table. The table at the top of the function is the first
+// br_table that branches on the first local, directly after the starts of the loop and
+// its blocks.
 func (f *body) branchTable() {
 	var table []uint64
 	for range f.vectorLength() + 1 {
@@ -182,8 +183,8 @@ func (f *body) reaches(depth uint64) int {
 	return len(f.open) - 1 - int(depth)
 }
 
-// branch examines a branch. If it restarts the loop, branch records it as a forward jump,
-// as a backward jump or as strange.
+// branch examines a branch instruction. If the instruction restarts the loop, branch
+// records a forward jump, a backward jump or a strange function.
 func (f *body) branch(i instruction) {
 	if at := f.reaches(i.operand); f.entry == 0 || at != f.entry {
 		return
@@ -204,7 +205,7 @@ func (f *body) branch(i instruction) {
 	f.jumps = append(f.jumps, jump{number.at, len(f.code) - len(f.rest), len(f.open) - 1 - at})
 }
 
-// operands skips the operands of any other instruction that Go uses.
+// operands skips the operands of an instruction that this package does not interpret.
 func (f *body) operands(op byte) {
 	switch {
 	case op == 0x43: // f32.const
@@ -232,7 +233,8 @@ func (f *body) operands(op byte) {
 	}
 }
 
-// skip stops parsing a function at an instruction of unknown length.
+// skip stops parsing at an instruction of unknown length, and marks the function as
+// strange.
 func (f *body) skip() {
 	f.strange, f.open, f.rest = true, nil, nil
 }

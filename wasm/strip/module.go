@@ -81,8 +81,8 @@ func (r *reader) unsigned() uint64 {
 	return v
 }
 
-// vectorLength returns the number of elements that follow. Each has at least
-// one byte.
+// vectorLength reads the number of elements that follow. It fails if fewer bytes follow,
+// because each element has at least one byte.
 func (r *reader) vectorLength() uint64 {
 	n := r.unsigned()
 	if n > uint64(len(r.rest)) {
@@ -103,7 +103,7 @@ func (r *reader) address() uint64 {
 	return v
 }
 
-// parse parses a module with one memory, which its data section fills.
+// parse parses a module with one memory, whose initial content is in the data section.
 func parse(file []byte) (*module, error) {
 	rest, ok := bytes.CutPrefix(file, header)
 	if !ok {
@@ -168,7 +168,7 @@ func (m *module) encode() []byte {
 	return out
 }
 
-// data returns the content of a data section that initializes the memory.
+// data returns the content of a data section that initializes the memory to m.memory.
 func (m *module) data() []byte {
 	var segments []byte
 	count := uint64(0)
@@ -196,8 +196,8 @@ func (m *module) data() []byte {
 
 func leadingZeros(b []byte) int { return len(b) - len(bytes.TrimLeft(b, "\x00")) }
 
-// appendSigned appends a non-negative number as a signed one. The sign bit of
-// its last byte is clear.
+// appendSigned appends a non-negative number in the encoding of signed numbers, so the
+// sign bit of the last byte is clear.
 func appendSigned(b []byte, v uint64) []byte {
 	for ; v >= 1<<6; v >>= 7 {
 		b = append(b, byte(v)|0x80)
@@ -244,7 +244,8 @@ func (m *module) functions() (imported, own uint64, err error) {
 	return imported, own, nil
 }
 
-// add adds functions after all others, and kind as their type.
+// add adds functions after all others. The parameter kind is the encoded type of the
+// added functions.
 func (m *module) add(kind []byte, added []code) error {
 	var types uint64
 	for i := range m.sections {

@@ -73,7 +73,7 @@ var rules = []rule{
 	},
 }
 
-// peephole applies the rules to a function.
+// peephole returns the instructions of a function with the rules applied.
 func peephole(steps []step) []step {
 	var out []step
 next:

@@ -2,8 +2,8 @@ package strip
 
 import "encoding/binary"
 
-// shorten rewrites the code of all functions into fewer bytes with the same effect. names
-// has the names of the functions, by number.
+// shorten rewrites the code of all functions into fewer bytes with the same effect. The
+// parameter names contains the names of the functions, by number.
 func (m *module) shorten(t *tables, names []string) error {
 	calls, err := m.addCold(names)
 	if err != nil {
@@ -25,7 +25,7 @@ func (m *module) shorten(t *tables, names []string) error {
 	})
 }
 
-// words returns the set of 64-bit words in the data. Some of them are return addresses.
+// words returns the set of 64-bit words in the data. Some words are return addresses.
 func (m *module) words() map[uint64]bool {
 	all := make(map[uint64]bool)
 	for at := 0; at+8 <= len(m.memory); at += 8 {
@@ -34,17 +34,17 @@ func (m *module) words() map[uint64]bool {
 	return all
 }
 
-// shareAddresses gives calls that do not return the same return address, if the runtime's
-// tables have the same values for both addresses. at is the address of the function's
-// entry. The runtime uses the return address of such a call only to find the pointers in
-// a frame.
+// shareAddresses makes calls that never return share a return address, if the runtime's
+// tables contain the same values for their original addresses. The parameter at is the
+// address of the function's entry. The runtime uses the return address of such a call
+// only to find the pointers in a frame.
 func (t *tables) shareAddresses(at uint64, steps []step) []step {
 	f := t.function(at)
 	var values [][]int64
 	for _, offset := range t.pcTables(at, f) {
 		values = append(values, t.pcValues(offset))
 	}
-	// The runtime looks up the address itself or the one before it.
+	// The runtime looks up the return address itself or the address before it.
 	same := func(a, b int64) bool {
 		for _, v := range values {
 			if get := func(i int64) int64 { return v[min(max(i, 0), int64(len(v)-1))] }; len(v) > 0 && (get(a) != get(b) || get(a-1) != get(b-1)) {
@@ -78,8 +78,8 @@ func number64(n int64) []byte {
 	return c
 }
 
-// pcValues expands the table at an offset into PCs to a list of values, indexed by the
-// program counter within the function. It returns nil if there is no table.
+// pcValues returns the values of the table at an offset into PCs, indexed by the program
+// counter within the function. It returns nil if there is no table.
 func (t *tables) pcValues(offset uint32) (list []int64) {
 	if offset == 0 {
 		return nil

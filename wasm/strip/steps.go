@@ -11,8 +11,8 @@ type step struct {
 	text []byte
 }
 
-// split returns the instructions of a function, and its locals as in the file. It
-// returns no instructions if one of them is unknown.
+// split returns the instructions of a function, and the declarations of its locals as
+// encoded in the file. It returns no instructions if one of them is unknown.
 func split(content []byte) (locals []byte, steps []step) {
 	f := &body{reader: reader{rest: content}}
 	for range f.vectorLength() {
@@ -45,7 +45,7 @@ func split(content []byte) (locals []byte, steps []step) {
 	return locals, steps
 }
 
-// assemble is the reverse of split.
+// assemble returns the encoded function whose parts split returned.
 func assemble(locals []byte, steps []step) []byte {
 	content := bytes.Clone(locals)
 	for _, s := range steps {

@@ -10,7 +10,7 @@ import (
 )
 
 // GuestFunctions lists the functions that a build of wasm/guest must contain, because
-// [Module] replaces their code. A missing one was renamed, or is inlined or unused.
+// [Module] replaces their code. A missing function was renamed, or is inlined or unused.
 var GuestFunctions = slices.Sorted(maps.Keys(vectorized))
 
 // savings is the share of the linker's output that stripping removes. It was measured
@@ -116,9 +116,9 @@ func (t *tables) require(functions []string) error {
 // nameTable collects the names that the runtime compares or parses.
 type nameTable struct{ text []byte }
 
-// otherName and runtimeName are the offsets of the two names that all other functions
-// share. The name for functions of the runtime has the prefix "runtime.". The runtime
-// recognizes its own goroutines by this prefix of their first function.
+// otherName and runtimeName are the offsets of the two names that functions share unless
+// they keep their own. The name for functions of the runtime has the prefix "runtime.".
+// The runtime recognizes its own goroutines by this prefix of their first function.
 const (
 	otherName   = 1
 	runtimeName = 3
@@ -126,10 +126,10 @@ const (
 
 func newNameTable() *nameTable { return &nameTable{[]byte("\x00_\x00runtime._\x00")} }
 
-// rename sets the name of a function in the table. Wrappers keep their names, because
-// the runtime prints them when a value method is called with a nil pointer. Functions
-// of package reflect also keep their names, because the runtime recognizes the assembly
-// functions among them.
+// rename sets the name of a function to a shared name, or adds the existing name to the
+// table. Wrappers keep their names, because the runtime prints these names when a value
+// method is called with a nil pointer. Functions of package reflect also keep their
+// names, because the runtime recognizes the assembly functions among them.
 func (n *nameTable) rename(f *function, name string) {
 	switch {
 	case f.ID == wrapper || strings.HasPrefix(name, "reflect."):
@@ -169,11 +169,11 @@ func (t *tables) dropPositions(at uint64, f *function) {
 }
 
 // dropInlined removes the list of functions that were inlined into a function. A call of
-// recover stops a panic only if few enough functions are between the two. The runtime
-// counts them, including inlined ones but not wrappers. A function that calls recover is
-// never inlined, and the count of any other exceeds the limit with or without its inlined
-// functions. In a wrapper, however, only the inlined function counts, so the list stays,
-// without names.
+// recover stops a panic only if few enough functions are on the stack between the panic
+// and recover. The runtime counts these functions, including inlined ones but not
+// wrappers. Most lists do not change the outcome: a function that calls recover is never
+// inlined, and any other function already exceeds the limit. In a wrapper, however, only
+// the inlined function counts, so the list of a wrapper stays, without names.
 func (t *tables) dropInlined(at uint64, f function) {
 	start, n := t.inlined(at, f)
 	if n == 0 {
@@ -192,7 +192,7 @@ func (t *tables) dropInlined(at uint64, f function) {
 	t.write(f.funcData(at, dataInlined), none)
 }
 
-// keepTables zeroes the tables by program counter, except those at the given offsets.
+// keepTables zeroes all tables in PCs except those at the given offsets.
 func (t *tables) keepTables(offsets map[uint32]bool) {
 	old := t.memory[t.PCs.Data:][:t.PCs.Len]
 	kept := make([]byte, len(old))

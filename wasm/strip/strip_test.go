@@ -147,16 +147,16 @@ func TestAStrippedModule(t *testing.T) {
 			require.NotContains(t, got, "main.go")
 		})
 	}
-	// The runtime recognizes its own goroutines by the name of a function. They do
-	// not count as goroutines of a program, for example in a deadlock.
+	// The runtime recognizes its own goroutines by the name of a function. The runtime's
+	// own goroutines do not count as goroutines of a program, for example in a deadlock.
 	t.Run("knows its own goroutines", func(t *testing.T) {
 		_, errs, _ := after.run(t, nil, "deadlock")
 		require.Equal(t, 2, strings.Count(errs, "\ngoroutine "), errs)
 	})
 }
 
-// The code of each replaced function appears once in the module, and not in the
-// linker's output.
+// The vector code of each replaced function appears once in the stripped module, and not
+// in the linker's output.
 func TestFunctionsGetTheirVectors(t *testing.T) {
 	file := recognized(t)
 	small, err := Module(file)
@@ -270,7 +270,7 @@ func TestDamagedModuleDoesNotPanic(t *testing.T) {
 	for range 40 {
 		m, err := parse(file)
 		require.NoError(t, err)
-		start := found.Names.Data - 72 // the header's size
+		start := found.Names.Data - 72 // 72 is the size of the header
 		if random.IntN(2) == 0 {
 			start = found.PCs.Data
 		}

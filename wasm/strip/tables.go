@@ -71,8 +71,9 @@ func (l layout) size() uint64 {
 	return uint64(binary.Size(moduleTables{})) + 8*l.bounds + uint64(binary.Size(moduleEnd{}))
 }
 
-// function is the fixed part of an entry. It is followed by PCData offsets into
-// PCs and FuncData offsets from moduleData.FuncData.
+// function is the fixed part of an entry. Its field PCData is the number of offsets into
+// PCs that follow, and FuncData the number of offsets from moduleData.FuncData after
+// those.
 type function struct {
 	Number      uint32
 	Name        uint32 // offset into Names
@@ -98,10 +99,10 @@ const (
 	none = ^uint32(0) // missing FuncData
 
 	inlinedSize = 16 // size of an element of dataInlined
-	// The function lookup table. A bucket has the number of its first function, and
-	// sixteen bytes that are added to that number. The runtime looks up only the starts
-	// of functions, so it uses only the first of these bytes, in the first of a
-	// function's buckets.
+	// The function lookup table. A bucket contains the number of its first function, and
+	// sixteen bytes that are added to that number. The runtime looks up only the starts of
+	// functions, so it uses only the first of these bytes, in the first of a function's
+	// buckets.
 	bucketSize, bucketUsed, functionBuckets = 20, 5, 16
 )
 
@@ -228,7 +229,8 @@ func (d *moduleData) belongsTo(at uint64, h pcHeader) bool {
 		d.FuncData < d.FindFunc && d.FindFunc < d.End
 }
 
-// findEntries lists the functions' entries, and checks each.
+// findEntries sets t.entries to the addresses of the functions' entries, and checks each
+// entry.
 func (t *tables) findEntries() error {
 	ids := map[string]uint8{"runtime.gopanic": gopanic, "runtime.systemstack_switch": systemstackSwitch}
 	first := t.word(t.FuncTab.Data)

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Go's linker keeps each function that another one may call. It cannot determine that a
-// condition around a call is never true, or that a stripped module has no positions to
-// report. This file lists functions that are called only in these cases. It then follows
-// calls to find the functions that are reachable only through these.
+// Go's linker keeps each function that another one may call. The linker cannot determine
+// that a condition around a call is never true, or that a stripped module has no
+// positions to report. This file lists functions that are called only in these cases. It
+// then follows calls to find further functions that are reachable only through the listed
+// ones.
 
 // feature is a part of the runtime that stays off unless the module contains a function
 // that uses it.
@@ -22,26 +23,30 @@ type feature struct {
 // of the tracer, the runtime checks whether the tracer runs.
 var tracer = feature{[]string{"runtime.StartTrace"}, []string{"runtime.traceLocker.*", "runtime.traceAcquireEnabled"}}
 
-// quiet are functions without results that do nothing in a stripped module.
+// quiet lists functions without results that have no useful effect in a stripped module.
 var quiet = []feature{
-	// They print stacks and memory. Without names and positions, a stack has no content.
+	// These functions print stacks and memory. Without names and positions, a printed stack
+	// is empty.
 	{nil, []string{
 		"runtime.traceback1", "runtime.printAncestorTraceback", "runtime.printcreatedby",
 		"runtime.tracebackHexdump", "runtime.hexdumpWords", "runtime.gcDumpObject",
 	}},
-	// They print for settings of GODEBUG: schedtrace, gctrace=2, scavtrace, checkfinalizers.
+	// These functions print only for settings of GODEBUG: schedtrace, gctrace=2, scavtrace,
+	// checkfinalizers.
 	{nil, []string{"runtime.schedtrace", "runtime.dumpScanStats", "runtime.printScavTrace", "runtime.checkFinalizersAndCleanups"}},
-	// WebAssembly has no optional features of processors.
+	// WebAssembly has no optional processor features that a GODEBUG setting could disable.
 	{nil, []string{"internal/cpu.processOptions"}},
-	// They check tables that the linker wrote, and merge the types of several modules.
+	// These functions check tables that the linker wrote, and merge the types of several
+	// modules.
 	{nil, []string{"runtime.moduledataverify1", "runtime.typelinksinit"}},
-	// They record samples that only these functions read.
+	// The functions of the second list record samples, which only those of the first
+	// list read.
 	{[]string{"runtime.memProfileInternal", "runtime.blockProfileInternal", "runtime.mutexProfileInternal"}, []string{
 		"runtime.mProf_NextCycle", "runtime.mProf_Flush", "runtime.mProf_FlushLocked", "runtime.mProf_PostSweep", "runtime.mProf_Malloc",
 		"runtime.mProf_Free", "runtime.profilealloc", "runtime.blockevent", "runtime.saveblockevent",
 	}},
 	{[]string{"runtime.goroutineProfile*"}, []string{"runtime.tryRecordGoroutineProfile"}},
-	// They write what the tracer has collected.
+	// These functions write the events that the tracer has collected.
 	{tracer.users, []string{"runtime.traceAdvance", "runtime.traceThreadDestroy"}},
 }
 
@@ -58,14 +63,15 @@ func (f feature) in(names []string) func(number int) bool {
 	return func(number int) bool { return !used && matches(names[number], f.functions) }
 }
 
-// The code of replaced functions.
+// The code that replaces functions.
 var (
 	traps         = code{0, 0x00, end}
 	returnsAtOnce = join(code{0}, setStackPointer(i32(add, stackPointer, number(8))), number(0), code{end})
 )
 
 // dropUnused replaces the code of functions that never run with a trap, and the code of
-// quiet functions with a return. names has the names of the functions, by number.
+// quiet functions with a return. The parameter names contains the names of the functions,
+// by number.
 func (m *module) dropUnused(t *tables, names []string) error {
 	returning := make([]bool, len(names))
 	for _, f := range quiet {
@@ -108,7 +114,8 @@ func (t *tables) dropTables(at uint64) {
 	}
 }
 
-// usage finds the functions that a module may call. It may find too many.
+// usage finds the functions that a module may call. The result may include functions that
+// are never called.
 type usage struct {
 	never   func(number int) bool
 	memory  []byte
@@ -117,7 +124,7 @@ type usage struct {
 	code    [][]byte // of all functions
 	used    []bool
 	queue   []uint64 // used functions whose code was not read yet
-	strange bool     // one of them contains an unknown instruction
+	strange bool     // a used function contains an unknown instruction
 	// descriptors is the address of the first function descriptor, and after is the end
 	// of the last one. A descriptor is a word with a program counter. Function values
 	// without variables point to descriptors.
@@ -190,7 +197,7 @@ func (u *usage) value(v uint64) {
 
 // readData marks the functions that the data refers to: in method tables, in types, and
 // in descriptors that the data points to. It skips the descriptors themselves, and the
-// tables of all functions, which are from start to end.
+// tables of all functions, which occupy the addresses from start to end.
 func (u *usage) readData(start, end uint64) {
 	half := func(at uint64) uint64 { return uint64(binary.LittleEndian.Uint32(u.memory[at:])) - u.first }
 	n := uint64(len(u.used))

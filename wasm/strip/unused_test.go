@@ -30,7 +30,7 @@ func TestUnusedFunctionsHaveNoCode(t *testing.T) {
 	require.Greater(t, bodies(t, small, returnsAtOnce), 15)
 }
 
-// A program that uses the tracer and profiles keeps them.
+// A stripped program that uses the tracer and profiles keeps their functions.
 func TestUsedFeaturesOfTheRuntimeStay(t *testing.T) {
 	recognized(t) // skips a release that is not stripped
 	file, err := linkOf("./testdata/profiles")

@@ -3,16 +3,16 @@ package strip
 import "encoding/binary"
 
 // WebAssembly has vector instructions for sixteen bytes, but Go's compiler does not use
-// them. The two functions that process most bytes of a document are therefore implemented
-// here and replace the compiled code. The tests run both versions on the same bytes and
-// compare the results.
+// them. This file therefore contains vector code for the two functions that process most
+// bytes of a document. The vector code replaces the compiled code. The tests run both
+// versions on the same bytes and compare the results.
 var vectorized = map[string]code{
 	"memchr": memchr(), // implements bytes.IndexByte
 	"github.com/watchglass/watchglass/core/objectjson.(*Span).words": words(),
 }
 
-// vectorize replaces the code of functions with codes, which is keyed by function number.
-// total is the expected number of functions in the module.
+// vectorize replaces the code of functions. The map codes contains the new code, by
+// function number; total is the expected number of functions in the module.
 func (m *module) vectorize(codes map[uint64]code, total int) error {
 	for i := range m.sections {
 		s := &m.sections[i]
@@ -42,8 +42,8 @@ func (m *module) vectorize(codes map[uint64]code, total int) error {
 
 // memchr returns the code of a function with C's calling convention. That function
 // returns the address of the first byte with a given value in a block of memory, or zero.
-// Most blocks are short, so it loads a remainder of fewer than sixteen bytes together
-// with the bytes that follow, unless the memory ends earlier.
+// Most blocks are short, so the function loads a remainder of fewer than sixteen bytes
+// together with the bytes that follow, unless the memory ends earlier.
 func memchr() code {
 	const at, char, end, marks, chars = 0, 1, 2, 3, 4
 	left := i32(sub, get(end), get(at))
@@ -86,7 +86,7 @@ func words() code {
 		last           // address of the last sixteen bytes
 		depth          // of brackets
 		quoted         // all bits are set if the previous bytes ended inside a string
-		escaped        // lowest bit: whether they ended in an unescaped backslash
+		escaped        // lowest bit: whether the previous bytes ended in an unescaped backslash
 		// A bit for each byte:
 		backslash
 		inside // a string
@@ -125,10 +125,11 @@ func words() code {
 			branchIf(1, i32(above, get(at), get(last))),
 			set(bytes, load16(at)),
 
-			// In a run of backslashes, every other one is escaped. If the run begins at
-			// an even position, these are at odd positions, and otherwise at even ones.
-			// The carry of an addition propagates through a run and inverts the odd
-			// bits. The bit after a run is the escaped byte.
+			// In a run of backslashes, every other one is escaped. If the run begins at an even
+			// position, the escaped ones are at odd positions, and otherwise at even ones. The
+			// subtraction clears a run that begins at an odd position and keeps any other; then
+			// the odd bits are inverted. The bit after a run tells whether the byte there is
+			// escaped.
 			set(backslash, bitmask(equal(get(bytes), get(backslashes)))),
 			set(rows, i32(and, get(backslash), not(get(escaped)))),
 			set(rows, i32(xor, number(oddBits), i32(sub, i32(or, number(oddBits), i32(shl, get(rows), number(1))), get(rows)))),

@@ -14,7 +14,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
-// run returns the exit code.
+// run runs the command and returns its exit code.
 func run(args []string, stderr io.Writer) int {
 	flags := flag.NewFlagSet("wasmstrip", flag.ContinueOnError)
 	flags.SetOutput(stderr)

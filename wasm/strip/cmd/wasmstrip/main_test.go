@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// small is a module with one byte of data that was not built by any Go release.
+// small is a module with one byte of data. It does not name a Go release.
 var small = []byte("\x00asm\x01\x00\x00\x00\x0b\x07\x01\x00\x41\x00\x0b\x01\xff")
 
 func TestUnknownModuleIsCopiedWithOneLineOfWarning(t *testing.T) {

@@ -39,7 +39,7 @@ func findBytes() {
 	}
 }
 
-// findEnds finds the ends of valid and invalid values that arrive in pieces.
+// findEnds finds the ends of valid and invalid JSON values that arrive in pieces.
 func findEnds() {
 	alphabets := []string{`{{{}}}[[]]""""\\\\ az#|,:` + "\x00\x7f\xfb\xdb\xdd\xa2\xdc", `{}[]"",:`, `{}"\`, `\\\\\"{}`, `{[ab]}`}
 	chance := rand.New(rand.NewPCG(1, 6))
@@ -65,7 +65,8 @@ func findEnds() {
 	}
 }
 
-// inPieces returns the end of a value that arrives in pieces.
+// inPieces returns the end of a value that arrives in pieces, and whether it found the
+// end.
 func inPieces(chance *rand.Rand, text []byte) (end int, complete bool) {
 	var span objectjson.Span
 	for at := 0; at < len(text); {
@@ -78,7 +79,7 @@ func inPieces(chance *rand.Rand, text []byte) (end int, complete bool) {
 	return end, false
 }
 
-// sound returns a valid value with random strings, nested at most depth levels deep.
+// sound returns a valid JSON value with random strings, nested at most depth levels deep.
 func sound(chance *rand.Rand, depth int) []byte {
 	switch chance.IntN(3) {
 	case 0:

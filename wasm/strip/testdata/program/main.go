@@ -121,7 +121,7 @@ type outer struct{ *catcher }
 
 func through(c catches) { c.catch() }
 
-// result is modified by a deferred function.
+// result returns a text that a deferred function modifies.
 func result() (text string) {
 	defer func() { text += fmt.Sprint(", ", recover()) }()
 	text = "set before"
