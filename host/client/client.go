@@ -80,7 +80,7 @@ func (c *Client) Inspect(ctx context.Context) ([]Number, error) {
 	return numbers, nil
 }
 
-// call runs f on the loop and waits for it. f must not block.
+// call runs f on the loop and waits until f returns. f must not block.
 func (c *Client) call(ctx context.Context, f func(l *loop) error) error {
 	k := call{run: f, done: make(chan error, 1)}
 	select {
@@ -100,7 +100,8 @@ func (c *Client) request(ctx context.Context, command func(id uint32) []byte, ta
 	return c.send(ctx, &pending{take: take, done: make(chan error, 1)}, command)
 }
 
-// send is like request, but keeps the number of p if p has one.
+// send is like request, but the caller provides p. If p already has a number, send uses
+// that number.
 func (c *Client) send(ctx context.Context, p *pending, command func(id uint32) []byte) error {
 	err := c.call(ctx, func(l *loop) error { return l.request(p, command) })
 	if err != nil {
@@ -117,7 +118,7 @@ func (c *Client) send(ctx context.Context, p *pending, command func(id uint32) [
 	}
 }
 
-// restarting returns the error of requests while there is no engine.
+// restarting returns the error for a request that arrives while there is no engine.
 func restarting() *api.Status {
 	s := api.Unavailable("the engine failed and is being started again")
 	s.RetryAfterSeconds = 1

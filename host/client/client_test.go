@@ -244,7 +244,7 @@ func TestViewShowsItsWindow(t *testing.T) {
 }
 
 // The window of a view stays at its anchor while rows are inserted above it and the
-// engine is replaced. Only Move and MoveTo change that.
+// engine is replaced. Only Move and MoveTo move the window elsewhere.
 func TestViewStaysAtItsAnchor(t *testing.T) {
 	w := newWorld(t)
 	for i := 10; i < 20; i++ {

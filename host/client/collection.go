@@ -13,25 +13,25 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// CollectionOptions select the part of a resource that a collection holds. The zero value
-// selects the whole resource.
+// CollectionOptions select the part of a resource that a collection contains. The zero
+// value selects the whole resource.
 type CollectionOptions struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
 	// MetadataOnly omits the objects' JSON. Keys, labels, fields and columns remain.
 	MetadataOnly bool
-	// Columns replaces the default columns of the connector. The connector computes them
-	// from the objects' JSON, even with MetadataOnly. Each has a name, a kind and a path,
-	// and no printer. If the connector is too old to compute them, the collection closes
-	// with the cause ColumnsUnsupported.
+	// Columns replaces the default columns of the connector. The connector computes these
+	// columns from the objects' JSON, even with MetadataOnly. Each column has a name, a
+	// kind and a path, and no printer. If the connector is too old to compute columns, the
+	// collection closes with the cause ColumnsUnsupported.
 	//
-	// Columns with the Printer "join" are added to the default columns, in views. They
-	// show a column of the object with the same key in another resource. Their Path is
-	// the other resource and the name of the column there, such as
-	// "metrics.k8s.io/v1beta1/pods CPU". All of them must name the same resource, which
-	// is read with the rights of the client. While that resource cannot be read, the
-	// cells are Null, and [Status.Err] of the live collection is the reason.
+	// Columns with the Printer "join" are added to the default columns, in views. Each
+	// shows a column of the object with the same key in another resource. The Path is the
+	// other resource and the name of the column in that resource, such as
+	// "metrics.k8s.io/v1beta1/pods CPU". All join columns must name the same resource,
+	// which the client reads with its own rights. While that resource cannot be read, the
+	// cells are Null, and [Status.Err] of the live collection contains the reason.
 	//
 	// Columns with the Printer "children" count the objects below each row. Their Path
 	// lists the resources from the row's children down to these objects, separated by
@@ -41,14 +41,14 @@ type CollectionOptions struct {
 	// per value, the most frequent value first, such as "Running 3, Pending 1".
 	Columns []api.Column
 	// RowsFirst loads all rows before the bodies. Views and lists without bodies are
-	// complete as soon as the rows are. Get loads the body of its object before the others.
-	// Watches and lists with bodies start when all bodies have arrived. If bodies exceed the
-	// memory limit, the collection continues without them, and only watches with
-	// MetadataOnly continue.
+	// complete as soon as all rows have arrived. Get loads the body of the requested object
+	// before the other bodies. Watches and lists with bodies start when all bodies have
+	// arrived. If bodies exceed the memory limit, the collection continues without them,
+	// and only watches with MetadataOnly continue.
 	RowsFirst bool
-	// Restore yields the stored chunks of [Collection.Snapshot]: those of a complete
-	// state, followed by those of later changes. The collection starts with that
-	// state, reports how old it is, and resumes from there. See
+	// Restore yields the stored chunks of [Collection.Snapshot]: those of a complete state,
+	// followed by those of later changes. The collection starts with the stored state,
+	// reports how old that state is, and resumes from its version. See
 	// [Collection.RestoreError].
 	Restore iter.Seq[[]byte]
 }
@@ -103,7 +103,7 @@ func (c *Client) Collection(ctx context.Context, resource string, opts Collectio
 		if err := l.step(col.command(opts.Restore != nil)); err != nil {
 			l.dropCollection(col, err)
 		}
-		if l.collections[col.id] == nil { // the engine refused it immediately
+		if l.collections[col.id] == nil { // the engine refused the collection immediately
 			return col.Status().Err
 		}
 		return nil
@@ -139,16 +139,16 @@ func (c *Collection) StatusChange() (Status, <-chan struct{}) {
 	return status.Status, changed
 }
 
-// Schema returns the description of the objects' fields and columns. It is zero until the
-// connector has sent it. WaitForSync returns after the connector has sent it.
+// Schema returns the description of the objects' fields and columns. The schema is zero
+// until the connector has sent it, which is before WaitForSync returns.
 func (c *Collection) Schema() api.Schema {
 	schema, _ := c.schema.get()
 	return schema
 }
 
-// WaitForSync waits until the collection is complete for the first time. It fails if
-// the connector refuses the collection or does not have its resource. The collection
-// tries again after a 401, 403 or 404, so a later WaitForSync may succeed.
+// WaitForSync waits until the collection is complete for the first time. It fails if the
+// connector refuses the collection or does not serve the resource. The collection tries
+// again after a 401, 403 or 404, so a later WaitForSync may succeed.
 func (c *Collection) WaitForSync(ctx context.Context) error {
 	for {
 		status, changed := c.status.get()
@@ -168,7 +168,8 @@ func (c *Collection) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// notSynced adds the resource and the state of the collection to the error of a context.
+// notSynced returns the error of a context with the resource and the state of the
+// collection added.
 func (c *Collection) notSynced(err error, status Status) error {
 	if status.Err != nil {
 		return fmt.Errorf("%s: %w while %s: %w", c.resource, err, status.State, status.Err)
@@ -232,7 +233,7 @@ type List struct {
 	Remaining       uint64 // items after this page; zero if unknown
 }
 
-// List lists objects from the local store.
+// List returns one page of objects from the local store.
 func (c *Collection) List(ctx context.Context, opts ListOptions) (List, error) {
 	match, err := opts.ResourceVersionMatch.wire()
 	if err != nil {
@@ -298,7 +299,7 @@ func (l *loop) dropCollection(c *Collection, err error) {
 	c.status.update(func(s *collectionStatus) { s.State, s.NextAttempt, s.Err = api.StateClosed, time.Time{}, err })
 }
 
-// state applies the collection's state as reported by the engine.
+// state updates the status from the state that the engine reports.
 func (c *Collection) state(f *wire.CollectionState) {
 	c.status.update(func(s *collectionStatus) {
 		cause := s.Err
@@ -343,7 +344,7 @@ func (c *Collection) unconnected(err error) {
 	})
 }
 
-// restarting sets the state while there is no engine.
+// restarting sets the status that applies until a new engine has opened the collection.
 func (c *Collection) restarting(err error) {
 	c.status.update(func(s *collectionStatus) {
 		s.State, s.Err, s.synced = api.StateReconnecting, err, false

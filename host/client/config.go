@@ -55,7 +55,7 @@ type Conn interface {
 	Close(reason string) error
 }
 
-// validate sets the defaults and rejects invalid values.
+// validate sets the defaults and returns an error for invalid values.
 func (c *Config) validate() error {
 	if c.Dial == nil {
 		if err := checkURL(c.URL); err != nil {

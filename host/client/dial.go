@@ -40,7 +40,7 @@ func dialer(endpoint, token string) func(ctx context.Context) (Conn, error) {
 	}
 }
 
-// refusal returns why the connection failed: the network's error, or the server's
+// refusal returns the error of a failed connection: the network's error, or the server's
 // response as a Status or plain text.
 func refusal(response *http.Response, err error) error {
 	var network *url.Error

@@ -28,25 +28,25 @@
 //
 // # How it works
 //
-// One goroutine, the loop, owns the instance of the module and everything that
-// mirrors its state. It sends commands, performs the I/O that the engine requests
-// (connect, send, wake at a time), and distributes deliveries. Each connection has
-// two more goroutines. [Client.Close] waits for all of them.
+// One goroutine, the loop, owns the instance of the module and everything that mirrors
+// the engine's state. The loop sends commands, performs the I/O that the engine requests
+// (connect, send, wake at a time), and distributes deliveries. Each connection has two
+// more goroutines. [Client.Close] waits for all of them.
 //
 // The engine makes every decision about the watch protocol. This package decides what
-// happens when the instance itself fails. It drops an instance that panicked or trapped
-// and starts another one, with increasing pauses if that repeats. Collections and views
-// are opened again and load their data again. A watch that has delivered events ends
-// with 410 Expired, as in Kubernetes when history is lost. Pending requests fail with
-// 503. Until its data is loaded again, a collection reports that it is reconnecting.
+// happens when the instance itself fails. It replaces an instance that panicked or
+// trapped, with increasing pauses if instances fail repeatedly. Collections and views are
+// opened again and load their data again. A watch that has delivered events ends with 410
+// Expired, as in Kubernetes when history is lost. Pending requests fail with 503. Until
+// its data is loaded again, a collection reports that it is reconnecting.
 //
 // # Memory
 //
 // Returned objects are copies that the caller owns. A watch buffers at most
-// [WatchOptions.Buffer] events. A view has only its latest snapshot.
+// [WatchOptions.Buffer] events. A view keeps only its latest snapshot.
 //
 // # The module without a client
 //
 // [Compile] and [Instance] provide the module without network and clock. Input and output
-// are bytes. Tests use them to replay transcripts.
+// are bytes. Tests use instances to replay transcripts.
 package client

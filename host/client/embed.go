@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// The directory always exists, so that a clean checkout compiles. make wasm builds
-// the module in it.
+// The directory module always exists, so that a clean checkout compiles. The command
+// "make wasm" builds watchglass.wasm in it.
 //
 //go:embed all:module
 var embedded embed.FS

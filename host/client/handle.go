@@ -90,8 +90,8 @@ func (l *loop) delivery(f wire.Frame) bool {
 	return true
 }
 
-// patch updates a view and queues the grant of its next patch. The engine receives the
-// grant when it has no more output.
+// patch updates a view and queues the grant for the next patch of the view. The engine
+// receives the grant when it has no more output.
 func (l *loop) patch(f *wire.ViewPatch) error {
 	v := l.views[f.View]
 	if v == nil {

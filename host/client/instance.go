@@ -28,12 +28,12 @@ const (
 // every later call fails. Close it and create a new one.
 var ErrPoisoned = errors.New("client: instance is poisoned")
 
-// Instance is a running engine. It is not safe for concurrent use. Its calls are
-// short and cannot be interrupted. The same input yields the same output: Tick is
-// its only clock, and it has no source of randomness.
+// Instance is a running engine. It is not safe for concurrent use. Its calls are short
+// and cannot be interrupted. The same input yields the same output: Tick is the only
+// clock of an instance, and Config.Seed its only source of randomness.
 //
-// Refused input returns an *api.Status and changes nothing. Any other error is
-// ErrPoisoned.
+// If the engine refuses the input of a call, the call returns an *api.Status and changes
+// nothing. Any other error is ErrPoisoned.
 type Instance struct {
 	module   wasm.Module
 	poison   error // why the instance is unusable
@@ -50,7 +50,8 @@ type Instance struct {
 type instanceKey struct{}
 
 // gogc is the GOGC of the Go runtime in the module. The memory of a module never shrinks.
-// With the default of 100 it would grow to twice the live heap and stay there.
+// With the default of 100, the memory would grow to twice the live heap and stay at that
+// size.
 const gogc = "40"
 
 // NewInstance starts an instance. Call Open before other methods.
@@ -164,7 +165,7 @@ func (i *Instance) send(f wasm.Function, input []byte) error {
 	return i.do(f, uint64(len(input)))
 }
 
-// do calls an export that returns a code.
+// do calls an export that returns a code, and returns the error for that code.
 func (i *Instance) do(f wasm.Function, arg uint64) error {
 	if i.poison != nil {
 		return i.poison

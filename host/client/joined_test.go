@@ -24,7 +24,8 @@ func (w *world) use(key api.Key, cpu, memory string) {
 		key.Name(), key.Namespace(), cpu, memory))
 }
 
-// withMetrics opens pods with their metrics, in a world that has both.
+// withMetrics returns a world with pods and their metrics, and a collection of the pods
+// with metrics as columns.
 func withMetrics(t *testing.T, policy access.Policy) (*world, *Collection) {
 	t.Helper()
 	w := worldOf(t, memory.New(slices.Concat(catalog.All(), catalog.Metrics())...), policy)
@@ -82,7 +83,8 @@ func (w *world) putOwned(resource, kind, name, owner, phase string) {
 		r.APIVersion(), kind, name, owner, phase))
 }
 
-// withPods opens Deployments with columns about their pods.
+// withPods opens Deployments with columns that count their pods, and a view of the
+// Deployments.
 func withPods(t *testing.T, policy access.Policy) (*world, *Collection, *View) {
 	t.Helper()
 	w := worldOf(t, memory.New(catalog.All()...), policy)
@@ -148,7 +150,7 @@ func TestReaderWithoutARightToTheChildrenHasNoCountsAndTheReason(t *testing.T) {
 	}
 }
 
-// noMetrics is a policy that forbids reading metrics while it is true.
+// noMetrics is a policy that forbids reading metrics while its value is true.
 type noMetrics struct{ atomic.Bool }
 
 func (*noMetrics) Authenticate(context.Context, string) (*access.User, *api.Status) {

@@ -9,7 +9,7 @@ type latest[T any] struct {
 	changed chan struct{} // closed by the next update; nil if no reader waits
 }
 
-// get returns the value, and a channel that is closed when a newer one is set.
+// get returns the value, and a channel that is closed when a newer value is set.
 func (l *latest[T]) get() (T, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

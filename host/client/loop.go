@@ -12,7 +12,8 @@ import (
 )
 
 // loop owns an instance and mirrors its open resources. Only the goroutine of run
-// accesses the fields below the line. Other goroutines send it functions through calls.
+// accesses the fields below the line. Other goroutines send functions to that goroutine
+// through calls.
 type loop struct {
 	config   Config
 	module   *Module
@@ -64,8 +65,8 @@ func newLoop(config Config, module *Module) *loop {
 	return l
 }
 
-// now returns the time of a monotonic clock. It starts at the system's time and ignores
-// later changes of the system's clock.
+// now returns the time of a monotonic clock. The clock starts at the system's time and
+// ignores later changes of the system's clock.
 func (l *loop) now() time.Time { return l.epoch.Add(time.Since(l.epoch)) }
 
 func (l *loop) run() {
@@ -143,9 +144,9 @@ func (l *loop) start() error {
 	return nil
 }
 
-// step advances the clock, passes frames to the engine, if any, and handles the
-// output. It returns the engine's refusal. A failure of the instance is not
-// returned, because the next instance opens the same resources.
+// step advances the clock, passes frames to the engine, if any, and handles the output.
+// It returns an error only if the engine refuses the frames. A failure of the instance is
+// not returned, because the next instance opens the same resources.
 func (l *loop) step(frames []byte) error {
 	if l.instance == nil {
 		return nil
@@ -169,8 +170,8 @@ func (l *loop) advance(frames []byte) error {
 	return err
 }
 
-// handled handles the output after a call to the engine that returned err. It returns the
-// engine's refusal.
+// handled handles the output after a call to the engine that returned err. It returns err
+// if the engine refused the input, and nil otherwise.
 func (l *loop) handled(err error) error {
 	var refusal *api.Status
 	if errors.Is(err, ErrPoisoned) || err != nil && !errors.As(err, &refusal) {
@@ -181,7 +182,7 @@ func (l *loop) handled(err error) error {
 	return err
 }
 
-// pump processes output until there is none, and grants all pending credit.
+// pump processes output until there is none, and sends the pending grants of views.
 func (l *loop) pump() {
 	for l.instance != nil {
 		out, err := l.instance.Ready()
@@ -227,7 +228,8 @@ func (l *loop) arrived(a arrival) {
 	}
 }
 
-// unconnected sets the reason for the missing connection in the collections.
+// unconnected sets the reason for the missing connection in the status of all
+// collections.
 func (l *loop) unconnected(err error) {
 	for _, c := range l.collections {
 		c.unconnected(err)

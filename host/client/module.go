@@ -11,9 +11,9 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
-// Module is the compiled wasm module. Compiling takes a second or two, or
-// milliseconds with a cached result. Its instances start in milliseconds. It is safe
-// for concurrent use.
+// Module is the compiled wasm module. Compiling takes a second or two, or milliseconds
+// with a cached result. Instances start in milliseconds. A Module is safe for concurrent
+// use.
 type Module struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule

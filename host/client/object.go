@@ -34,8 +34,8 @@ func (o Object) Key() api.Key { return o.envelope.Key() }
 func (o Object) UID() string { return o.envelope.UID() }
 
 // Owner returns the UID of the object's controller, or else of its first owner reference,
-// or "". Only objects that were read without JSON have it, such as rows of views and
-// objects of collections with metadata only.
+// or "". The owner is known only for objects that were read without JSON, such as rows of
+// views and objects of collections with metadata only.
 func (o Object) Owner() string { return o.owner }
 
 // ResourceVersion returns the version of this object.
@@ -54,7 +54,7 @@ func (o Object) Field(i int) string { return o.envelope.Field(i) }
 func (o Object) Column(i int) api.Value { return o.envelope.Column(i) }
 
 // JSON returns a copy of the complete object, which the caller owns. It is nil for
-// collections with metadata only.
+// objects that were read without JSON.
 func (o Object) JSON() []byte {
 	if body := o.envelope.Body(); body.Codec == api.JSON {
 		return bytes.Clone(body.Data)

@@ -12,10 +12,10 @@ import (
 // ObjectOptions configure a reference to an object. The zero value keeps the object up
 // to date.
 type ObjectOptions struct {
-	// Owner identifies the user of the reference, for inspection. It may be empty.
+	// Owner names the holder of the reference, for inspection. It may be empty.
 	Owner string
-	// OnDemand disables Current and Changes. The object is read only with Get, and its
-	// watch stops after five minutes without a Get.
+	// OnDemand disables Current and Changes. Only Get reads the object, and the watch of
+	// the object stops after five minutes without a Get.
 	OnDemand bool
 }
 
@@ -29,7 +29,7 @@ type ObjectSnapshot struct {
 	// Known is false until the client knows whether the object exists.
 	Known           bool
 	Object          *Object             // nil if the object does not exist
-	ResourceVersion api.ResourceVersion // Object is current at this version; its own version may be older
+	ResourceVersion api.ResourceVersion // Object is current at this version; the version of Object may be older
 }
 
 // ObjectHandle is a reference to one object. The object is kept up to date while a
@@ -57,7 +57,7 @@ func (c *Client) Object(ctx context.Context, resource string, key api.Key, opts 
 			return err
 		}
 		state, _ := h.newest.get()
-		return state.err // the engine refused it immediately
+		return state.err // the engine refused the reference immediately
 	})
 	if err != nil {
 		return nil, err
@@ -89,9 +89,9 @@ func (h *ObjectHandle) Current() *ObjectSnapshot {
 	return state.snapshot
 }
 
-// Changes yields the known state and a new snapshot for every change. A slow
-// consumer skips intermediate ones. The loop ends with an error: ErrClosed, the
-// refusal of the object, or the error of ctx.
+// Changes yields the known state and a new snapshot for every change. A slow consumer
+// skips intermediate snapshots. The loop ends with an error: ErrClosed, the refusal of
+// the object, or the error of ctx.
 func (h *ObjectHandle) Changes(ctx context.Context) iter.Seq2[*ObjectSnapshot, error] {
 	return h.newest.all(ctx)
 }
@@ -130,7 +130,7 @@ func (h *ObjectHandle) changed(f *wire.ObjectChanged) {
 	h.change(func(s *ObjectSnapshot) { s.Known, s.Object, s.ResourceVersion = true, object, f.ResourceVersion })
 }
 
-// state applies the object's state as reported by the engine. A closed object has
+// state updates the snapshot from the state that the engine reports. A closed object has
 // failed permanently.
 func (h *ObjectHandle) state(f *wire.ObjectState) {
 	var err error
@@ -143,7 +143,7 @@ func (h *ObjectHandle) state(f *wire.ObjectState) {
 	}
 }
 
-// restarting sets the state while there is no engine.
+// restarting sets the state that applies until a new engine has acquired the object.
 func (h *ObjectHandle) restarting(err error) {
 	h.change(func(s *ObjectSnapshot) { s.State, s.Err = api.StateReconnecting, err })
 }

@@ -23,7 +23,7 @@ const (
 // then after pauses that double. Input that crashes every instance therefore does
 // not cause a busy loop.
 type restart struct {
-	at       time.Time // when to start the next one
+	at       time.Time // when to start the next instance
 	born     time.Time
 	failures int // consecutive failures
 }
@@ -73,8 +73,9 @@ func (l *loop) failed(err error) {
 	}
 }
 
-// reopen opens the open resources in a new instance, in their original order. If the
-// instance fails meanwhile, the next start tries again.
+// reopen opens the open resources in a new instance: collections first, and resources of
+// one kind in their original order. If the instance fails meanwhile, the next start tries
+// again.
 func (l *loop) reopen() {
 	for _, id := range ids(l.collections) {
 		if c := l.collections[id]; c != nil {
@@ -98,8 +99,8 @@ func (l *loop) reopen() {
 	}
 }
 
-// again repeats a command that was accepted before. If the engine refuses it now,
-// the resource receives the refusal.
+// again repeats a command that was accepted before. If the engine refuses the command
+// now, the resource ends with the refusal.
 func (l *loop) again(object wire.Object, id uint32, command []byte) {
 	if err := l.step(command); err != nil {
 		l.rejected(&wire.Rejected{Object: object, ID: id, Status: api.AsStatus(err)})

@@ -36,7 +36,7 @@ func incompressible(kind, name string, seed uint64) []byte {
 // A client on a slow link receives large objects, of two collections at the same
 // time, on its first connection.
 func TestClientOnASlowLinkSyncs(t *testing.T) {
-	module, cache := testModule(t), cacheDir(t) // outside the bubble
+	module, cache := testModule(t), cacheDir(t) // built outside the synctest bubble
 	for _, rate := range []int{16_000, 60_000, 250_000} {
 		t.Run(fmt.Sprintf("%dkBps", rate/1000), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { syncSlowly(t, module, cache, rate) })

@@ -36,11 +36,12 @@ type Chunk struct {
 	// contains a checksum and identifies the snapshot and the preceding chunk.
 	Data []byte
 	// Whole means that the snapshot is a complete state and replaces all stored chunks.
-	// Otherwise it contains the changes since the last snapshot, and is appended.
+	// Otherwise the snapshot contains the changes since the last one, and its chunks are
+	// appended to the stored chunks.
 	Whole bool
 	// Last marks the last chunk. Without it the snapshot is incomplete and unusable.
 	Last bool
-	// Position is the position of the snapshot. Only the last chunk has it.
+	// Position is the position of the snapshot. It is set only in the last chunk.
 	Position Position
 }
 
@@ -109,8 +110,8 @@ func newChunk(f *wire.SnapshotChunk) Chunk {
 // succeeded or no state was given.
 func (c *Collection) RestoreError() error { return c.restoreErr }
 
-// restore passes the stored chunks to the engine. It fails only if the collection is
-// unusable.
+// restore passes the stored chunks to the engine. It returns an error only if the
+// collection is unusable. If only the state is unusable, it sets restoreErr.
 func (c *Collection) restore(ctx context.Context, chunks iter.Seq[[]byte]) error {
 	for chunk := range chunks {
 		if err := c.hand(ctx, &wire.RestoreChunk{Collection: c.id, Data: chunk}); err != nil || c.restoreErr != nil {

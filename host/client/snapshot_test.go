@@ -36,8 +36,9 @@ func (s *storage) save(ctx context.Context, c *Collection, chunkBytes uint32) er
 	return nil
 }
 
-// A program restores a collection that another program persisted. This happens
-// immediately and without a connection. The collection then resumes from its version.
+// A program restores a collection that another program persisted. The objects are
+// available immediately and without a connection. Once connected, the collection resumes
+// from the restored version.
 func TestR7_SnapshotAndRestore(t *testing.T) {
 	w := newWorld(t)
 	for i := range 30 {

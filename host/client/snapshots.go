@@ -8,7 +8,7 @@ import (
 // snapshots stores the latest snapshot of a view or an object handle for its readers.
 type snapshots[S any] struct{ latest[state[S]] }
 
-// state is a snapshot, or the end of the snapshots if it is closed.
+// state contains the latest snapshot. If it is closed, no further snapshot follows.
 type state[S any] struct {
 	snapshot *S // nil before the first
 	closed   bool
@@ -20,7 +20,7 @@ func (s *snapshots[S]) replace(snapshot *S) {
 	s.update(func(current *state[S]) { current.snapshot = snapshot })
 }
 
-// finish closes the state. Only the first error counts.
+// finish closes the state with an error, unless it is already closed.
 func (s *snapshots[S]) finish(err error) {
 	s.update(func(current *state[S]) {
 		if !current.closed {
@@ -30,7 +30,7 @@ func (s *snapshots[S]) finish(err error) {
 }
 
 // all yields the latest snapshot and then a new one for every change. A slow consumer
-// skips intermediate ones. It ends with the error of finish or of ctx.
+// skips intermediate ones. The sequence ends with the error of finish or of ctx.
 func (s *snapshots[S]) all(ctx context.Context) iter.Seq2[*S, error] {
 	return func(yield func(*S, error) bool) {
 		var last *S

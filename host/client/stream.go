@@ -26,7 +26,7 @@ type stream struct {
 	loop *loop
 }
 
-// arrival is an event of a stream for the loop.
+// arrival is an event that a stream reports to the loop.
 type arrival struct {
 	stream *stream
 	kind   arrivalKind
@@ -42,8 +42,8 @@ const (
 	streamClosed
 )
 
-// startStream begins to connect. The loop waits for the goroutines of the stream before
-// it ends.
+// startStream starts to connect a new stream. The loop waits for the goroutines of the
+// stream before it ends.
 func (l *loop) startStream(id uint32) {
 	s := &stream{id: id, out: make(chan []byte, outgoing), loop: l}
 	s.ctx, s.end = context.WithCancelCause(l.ctx)
@@ -51,7 +51,8 @@ func (l *loop) startStream(id uint32) {
 	l.tasks.Go(s.run)
 }
 
-// send passes a message to the writer, which owns it from then on.
+// send passes a message to the writer, which then owns the message. If the queue is full,
+// send ends the stream.
 func (s *stream) send(message []byte) {
 	select {
 	case s.out <- message:
@@ -69,8 +70,8 @@ func (s *stream) run() {
 		s.loop.tasks.Go(func() { s.write(conn) })
 		err = s.read(conn)
 	case errors.As(err, &no):
-		// The engine accepts a refusal only as a message from a connector. In a
-		// browser, the response to an upgrade is not available.
+		// The engine accepts a refusal only as a message from a connector, because a browser
+		// does not expose the response to an upgrade.
 		s.report(arrival{kind: streamOpened})
 		s.report(arrival{kind: dataArrived, data: (&wire.SubscriptionStatus{Status: no.status}).Append(nil)})
 	}

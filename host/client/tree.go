@@ -21,7 +21,7 @@ type TreeOptions struct {
 
 const defaultTreeLimit = 1000
 
-// Tree is the live tree below an owner.
+// Tree is a live tree of the objects that a root object owns, directly or indirectly.
 type Tree struct {
 	uid     string
 	sources []treeSource
@@ -41,7 +41,7 @@ type TreeNode struct {
 	UID        string
 	Collection *Collection // the first collection that has the object; nil if none has it, which is possible only for the root
 	Object     Object      // without JSON; zero if Collection is nil
-	Children   []*TreeNode // in the order of the collections, and then of their keys
+	Children   []*TreeNode // in the order of the collections, and within a collection by key
 }
 
 // TreeSnapshot is the tree at one point in time. It is immutable.
@@ -61,11 +61,11 @@ type TreeError struct {
 	Err        error
 }
 
-// Tree opens the live tree of the object with a UID. The tree contains the objects whose
-// chain of owners reaches that object, as ViewOptions.Recursive finds them. Only objects
-// of the given collections are part of the tree, and owners are found in all open
-// collections of the client. An object that several collections contain is in the tree
-// once. Close the tree when done.
+// Tree opens the live tree below the object with the given UID. The tree contains the
+// objects whose chain of owners reaches that object, as ViewOptions.Recursive finds them.
+// Only objects of the given collections are part of the tree, and owners are found in all
+// open collections of the client. An object that several collections contain is in the
+// tree once. Close the tree when done.
 func (c *Client) Tree(ctx context.Context, collections []*Collection, uid string, opts TreeOptions) (*Tree, error) {
 	switch {
 	case uid == "" || len(collections) == 0:
@@ -118,7 +118,7 @@ func (t *Tree) Close() error {
 }
 
 // Snapshots yields the tree once every collection has loaded its objects or has failed,
-// and then a new tree for every change. A slow reader skips intermediate ones. The loop
+// and then a new tree for every change. A slow reader skips intermediate trees. The loop
 // ends with an error: ErrClosed, the reason why there are no objects at all, or the error
 // of ctx.
 func (t *Tree) Snapshots(ctx context.Context) iter.Seq2[*TreeSnapshot, error] {
@@ -230,7 +230,7 @@ func (t *Tree) grow(states []sourceState) *TreeSnapshot {
 			}
 		}
 	}
-	// The root never becomes a child, so no cycle can be reached from it.
+	// The root never becomes a child, so no cycle can be reached from the root.
 	for _, n := range order {
 		if parent := nodes[n.Object.Owner()]; parent != nil {
 			parent.Children = append(parent.Children, n)

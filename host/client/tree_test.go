@@ -15,7 +15,7 @@ var (
 	replicaSets = api.Resource{Group: "apps", Version: "v1", Name: "replicasets"}
 )
 
-// own puts an object in namespace shop whose UID is its name.
+// own stores an object in the namespace shop. The UID of the object is its name.
 func (w *world) own(resource api.Resource, kind, name, owner string) {
 	owners := ""
 	if owner != "" {

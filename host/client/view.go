@@ -44,7 +44,7 @@ type Snapshot struct {
 }
 
 // Facet contains the number of rows for each value of a column, field or label. It also
-// counts rows that the view excludes only by conditions on the same name.
+// counts rows that the view excludes only by conditions on that column, field or label.
 type Facet struct {
 	Values                 []Count // the 100 most frequent values, sorted by value
 	OtherValues, OtherRows uint64
@@ -63,7 +63,7 @@ type Groups struct {
 	OtherValues, OtherRows uint64
 }
 
-// Group describes the rows with the same values.
+// Group describes the rows that have the same values for ViewOptions.GroupBy.
 type Group struct {
 	Values     []string // in the order of ViewOptions.GroupBy: "" for a missing value, milliseconds for a time
 	Rows       uint64
@@ -113,7 +113,8 @@ func (c *Collection) View(ctx context.Context, opts ViewOptions) (*View, error) 
 	return v, nil
 }
 
-// groupBy adds the groups as the last facet.
+// groupBy adds a facet that computes the groups, after all other facets. Without names,
+// it adds none.
 func (v *View) groupBy(names, aggregates []string) error {
 	if len(names) > 2 {
 		return api.BadRequest("a view groups rows by at most two names")
@@ -141,8 +142,8 @@ func (v *View) Snapshot() *Snapshot {
 }
 
 // Snapshots yields the newest snapshot and then a new one for every change. A slow reader
-// skips intermediate ones. The loop ends with an error: ErrClosed, the refusal of the
-// view, or the error of ctx.
+// skips intermediate snapshots. The loop ends with an error: ErrClosed, the refusal of
+// the view, or the error of ctx.
 func (v *View) Snapshots(ctx context.Context) iter.Seq2[*Snapshot, error] {
 	return v.newest.all(ctx)
 }
@@ -178,8 +179,8 @@ func (v *View) moved(f wire.MoveView) []byte {
 	return f.Append(nil)
 }
 
-// All returns every matching row in order, all as of one resource version, with their
-// JSON unless the collection has none. It moves the window.
+// All returns every matching row in order, all as of one resource version, with JSON
+// unless the collection has metadata only. All moves the window.
 func (v *View) All(ctx context.Context) (List, error) {
 	var list List
 	err := v.collection.client.call(ctx, func(l *loop) (err error) {
@@ -268,7 +269,7 @@ func (v *View) apply(f *wire.ViewPatch) error {
 	if err != nil {
 		return err
 	}
-	v.open.Offset = f.Offset // an anchor may have moved it
+	v.open.Offset = f.Offset // an anchor may have moved the window
 	s := &Snapshot{Rows: rows, Total: f.Total, Offset: f.Offset, ResourceVersion: f.ResourceVersion}
 	for i := range f.Facets {
 		if i < len(v.open.Facets) && v.open.Facets[i].RowsOnly {

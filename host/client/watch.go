@@ -40,9 +40,9 @@ const defaultBuffer = 1000
 type WatchPolicy string
 
 const (
-	// Stall pauses the watch until there is room again. The watch ends with 410 if
-	// the client's history, limited by Config.MaxHistory, has evicted its next event
-	// by then.
+	// Stall pauses the watch until there is room again. The watch ends with 410 if the
+	// client's history, limited by Config.MaxHistory, has evicted the next event of the
+	// watch by then.
 	Stall WatchPolicy = "stall"
 	// Terminate ends the watch with 410 when its queue is full, as Kubernetes does.
 	// The consumer may resume from the last resource version that it received.
@@ -165,9 +165,9 @@ func (w *Watch) command() []byte {
 	return open.Append(nil)
 }
 
-// Events yields events until the watch ends. The loop ends without an error when
-// the Timeout has passed. For any other end, or the end of ctx, the last iteration
-// has the error. Leaving the loop does not close the watch.
+// Events yields events until the watch ends. The loop ends without an error when the
+// Timeout has passed. For any other end, or the end of ctx, the last iteration yields the
+// error. Leaving the loop does not close the watch.
 func (w *Watch) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
@@ -179,11 +179,10 @@ func (w *Watch) Events(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// Next waits for the next event. After the last one it returns io.EOF if the
-// Timeout passed, ErrClosed if the watch or its collection was closed, and
-// otherwise an *api.Status. The Cause of the status is the name of [Watch.End],
-// unless it has a more specific one. After a 410, list again and watch from the
-// list's version.
+// Next waits for the next event. After the last event, Next returns io.EOF if the Timeout
+// passed, ErrClosed if the watch or its collection was closed, and otherwise an
+// *api.Status. The Cause of the status is the name of [Watch.End], unless the status has
+// a more specific Cause. After a 410, list again and watch from the list's version.
 func (w *Watch) Next(ctx context.Context) (Event, error) {
 	for {
 		event, ok, err := w.pop()
@@ -224,15 +223,16 @@ func (w *Watch) pop() (event Event, ok bool, err error) {
 	return Event{}, false, w.err
 }
 
-// End returns why the watch ended, and false while it runs or events are queued.
+// End returns why the watch ended. The result ended is false while the watch runs or
+// events are queued.
 func (w *Watch) End() (end WatchEnd, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.end, w.closed && len(w.queue) == 0
 }
 
-// grant returns credit to the engine once half of it is used, so that one command
-// suffices for many events. If ctx ends first, the next call grants it.
+// grant grants new credit to the engine once half of the credit is used, so that one
+// command suffices for many events. If ctx ends first, a later call grants the credit.
 func (w *Watch) grant(ctx context.Context) {
 	w.taken++
 	if w.taken < (w.open.Credit+1)/2 {

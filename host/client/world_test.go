@@ -164,7 +164,8 @@ func (n *network) dial(context.Context) (Conn, error) {
 	return pipe{here}, nil
 }
 
-// cut closes every connection. While the network is down, new ones fail.
+// cut closes every connection. If down is true, new connections fail until cut is called
+// with false.
 func (n *network) cut(down bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

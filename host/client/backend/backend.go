@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// pageSize is the number of objects per read from the engine.
+	// pageSize is the maximum number of objects that one list of the engine returns.
 	pageSize = 500
 	// readyTimeout is how long a request waits for a collection's first sync before
 	// the client must retry (rule C6).
@@ -40,7 +40,7 @@ func New(c *client.Client, schemas []api.Schema) *Backend {
 	return &Backend{client: c, schemas: schemas, collections: map[api.Resource]*client.Collection{}}
 }
 
-// Close closes the collections.
+// Close closes all collections that the backend has opened.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,8 +103,8 @@ func (b *Backend) open(ctx context.Context, resource api.Resource) (*client.Coll
 	return c, err
 }
 
-// Get implements kubeapi.Backend. The engine's Get has no minimum version, so a request
-// with one uses GetNotOlder.
+// Get implements kubeapi.Backend. The engine's Get does not support a minimum version, so
+// a request that sets one uses GetNotOlder.
 func (b *Backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
 	if version != "" && version != "0" {
 		return kubeapi.GetNotOlder(ctx, b, resource, key, version)

@@ -1,5 +1,5 @@
-// Package backend lets host/kubeapi serve from the module. kubectl and informers
-// then read the state of the engine under wazero.
+// Package backend lets host/kubeapi serve the Kubernetes API from the module. kubectl and
+// informers then read the state of the engine that runs under wazero.
 //
 //	api := kubeapi.New(kubeapi.Config{Backend: backend.New(client, catalog.All())})
 //
@@ -8,9 +8,9 @@
 //
 // # Lists
 //
-// The engine writes its output to the memory of the module, which never shrinks. A list
-// without a limit is therefore read in pages that the client does not see, all of one
-// version. A limit above the page size is reduced to the page size; clients must expect
-// short pages (rule P16). If the history evicts that version before a slow client has
-// read the last page, the list is aborted.
+// The engine writes its output to the memory of the module, which never shrinks. The
+// backend therefore reads a list without a limit in pages, which the client does not see.
+// All pages have the same resource version. A limit above the page size is reduced to the
+// page size; clients must expect short pages (rule P16). If the history evicts that
+// version before a slow client has read the last page, the list is aborted.
 package backend
