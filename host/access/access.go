@@ -21,21 +21,21 @@ type User struct {
 	// Shared marks a user that represents many clients, because the policy cannot
 	// distinguish them.
 	Shared bool
-	// Expires is the time at which the token expires. Everything granted on the token
-	// ends then. Zero means unknown.
+	// Expires is the time at which the token expires. All grants that are based on the
+	// token end at that time. Zero means unknown.
 	Expires time.Time
-	// ReviewAt is the time at which to authenticate the token again. If zero, the
-	// caller chooses it, at least every [ReviewInterval].
+	// ReviewAt is the time at which to authenticate the token again. If zero, the caller
+	// chooses the time, within [ReviewInterval].
 	ReviewAt time.Time
-	// Valid is canceled when the policy no longer accepts the token. Everything granted
-	// on the token is then reviewed immediately. Nil means that regular reviews detect
-	// this.
+	// Valid is canceled when the policy no longer accepts the token. All grants that are
+	// based on the token are then reviewed immediately. If Valid is nil, only the regular
+	// reviews detect a withdrawn token.
 	Valid context.Context
 }
 
 const (
-	// ReviewInterval is the maximum time between two reviews of a grant. Together
-	// with ReviewTimeout it ends a grant within a minute of its revocation.
+	// ReviewInterval is the maximum time between two reviews of a grant. Together with
+	// ReviewTimeout, it ensures that a grant ends within a minute of its revocation.
 	ReviewInterval = 50 * time.Second
 	// ReviewTimeout limits one review.
 	ReviewTimeout = 5 * time.Second
@@ -86,11 +86,12 @@ func (r Request) String() string {
 	return b.String()
 }
 
-// maxRequestBytes is the maximum total length of the names in a request. Kubernetes
-// allows less.
+// maxRequestBytes is the maximum total length of the names in a request. The names that
+// Kubernetes allows are shorter.
 const maxRequestBytes = 1 << 10
 
-// Check returns a 400 if the names of the request are longer than Kubernetes allows.
+// Check returns a 400 if the names of the request are longer than Kubernetes allows, and
+// nil otherwise.
 func (r Request) Check() *api.Status {
 	if len(r.Resource.Group)+len(r.Resource.Version)+len(r.Resource.Name)+len(r.Subresource)+
 		len(r.Namespace)+len(r.Name)+len(r.Verb)+len(r.Path) > maxRequestBytes {
@@ -108,15 +109,15 @@ func NewRequest(resource api.Resource, namespace string, fields selector.Fields)
 }
 
 // Policy decides which objects a user may read. Its methods may use the network. A status
-// of 401 or 403 is a decision. Any other status, such as 503, means that the policy
-// cannot decide at the moment. The context contains the [Client]. A Policy is safe for
-// concurrent use.
+// of 401 or 403 is a decision against the user. Any other status, such as 503, means that
+// the policy cannot decide at the moment. The context contains the [Client]. A Policy is
+// safe for concurrent use.
 type Policy interface {
 	// Authenticate returns the user who presents the token, which may be empty.
 	Authenticate(ctx context.Context, token string) (*User, *api.Status)
 	// Authorize returns why the user may not make the request, or nil if the user may.
 	// reviewAt is the time at which to authorize the request again. If zero, the caller
-	// chooses it, as for User.ReviewAt.
+	// chooses the time, as for User.ReviewAt.
 	Authorize(ctx context.Context, user *User, r Request) (reviewAt time.Time, refused *api.Status)
 }
 
@@ -163,7 +164,7 @@ func (everyone) Authorize(context.Context, *User, Request) (time.Time, *api.Stat
 	return time.Time{}, nil
 }
 
-// Only returns a policy that lets every client read these resources and no others,
+// Only returns a policy that lets every client read the given resources and no others,
 // for a connector that chooses its clients itself.
 func Only(resources ...api.Resource) Policy { return only{resources: resources} }
 

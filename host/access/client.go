@@ -13,7 +13,7 @@ import (
 // Client describes the origin of a request. The host adds it to the context of every call
 // to a [Policy].
 type Client struct {
-	// Address is the client's address. It is invalid if the transport has none.
+	// Address is the client's address. It is invalid if the transport provides no address.
 	Address netip.Addr
 	// RequestID identifies the request, or the WebSocket connection, in logs. It is
 	// empty if the transport assigns none.
@@ -41,9 +41,9 @@ type Connection interface {
 	Release()
 }
 
-// Block returns the block of addresses that limits per address treat as one client. It
-// is one IPv4 address, or the /64 of an IPv6 address, because one host can use all
-// addresses of a /64. It is invalid if the address is.
+// Block returns the block of addresses that limits per address treat as one client. The
+// block is one IPv4 address, or the /64 of an IPv6 address, because one host can use all
+// addresses of a /64. For an invalid address, Block returns the zero Prefix.
 func (c Client) Block() netip.Prefix {
 	address, bits := c.Address.Unmap().WithZone(""), 32
 	if address.Is6() {

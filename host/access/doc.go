@@ -1,9 +1,9 @@
 // Package access decides which objects a user may read.
 //
 // A [Policy] decides which user a token belongs to, and whether that user may list and
-// watch the objects of a subscription or a request. Policies here admit everyone, or
-// everyone with a valid token. Package kube has a policy that uses the cluster's reviews.
-// [Enforce] adds the rules that apply to all of them.
+// watch the objects of a subscription or a request. The policies in this package admit
+// everyone, or everyone with a valid token. Package kube has a policy that uses the
+// cluster's reviews. [Enforce] adds the rules that apply to all policies.
 //
 // # Revocation
 //

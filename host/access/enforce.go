@@ -20,8 +20,8 @@ type Observer interface {
 
 // Enforce returns a Policy that wraps p. It refuses oversized tokens and requests, and
 // impersonation that p does not support. It refuses users whose token has expired, and
-// applies the limits of connections. It reports every decision to the observer, which
-// may be nil.
+// applies the connection limits. It reports every decision to the observer, which may be
+// nil.
 func Enforce(p Policy, limits *limit.Set, observer Observer) Policy {
 	if observer == nil {
 		observer = unobserved{}
@@ -59,7 +59,7 @@ func (e *enforced) authenticate(ctx context.Context, token string) (*User, *api.
 	return user, nil
 }
 
-// admit authenticates the client and counts its connection.
+// admit authenticates the client and assigns the client's connection to the user.
 func (e *enforced) admit(ctx context.Context, token string) (*User, *api.Status) {
 	client := ClientOf(ctx)
 	if client.Renewal || client.Connection == nil {

@@ -59,7 +59,7 @@ func TestEveryDecisionIsObserved(t *testing.T) {
 	}, o.seen)
 }
 
-// lasting is a policy whose tokens expire.
+// lasting is a policy whose tokens expire at the time in the field until.
 type lasting struct {
 	access.Policy
 	until time.Time

@@ -28,8 +28,8 @@ func Reason(refused *api.Status, user *User, r Request) string {
 	return strings.TrimPrefix(rest, ": ")
 }
 
-// missing describes the missing right. A request to list and watch is described as list,
-// because the user needs both rights.
+// missing returns a description of the missing right. A request to list and watch is
+// described as list, because the user needs both rights.
 func missing(user *User, r Request) string {
 	verb := r.Verb
 	if verb == "" {

@@ -30,7 +30,7 @@ func Token(secret string) *Tokens {
 	return t
 }
 
-// Set replaces the secrets. Grants of removed secrets end. Grants of the others are
+// Set replaces the secrets. Grants of removed secrets end. Grants of retained secrets are
 // not affected.
 func (t *Tokens) Set(secrets []string) {
 	t.mu.Lock()

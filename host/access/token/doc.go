@@ -1,5 +1,5 @@
-// Package token implements signed tokens with the right to read or to feed
-// resources. Their holders need no account, and verification needs only the key.
+// Package token implements signed tokens with the right to read or to feed resources. The
+// holder of a token needs no account, and verification needs only the key.
 //
 // A token is a JWT, signed with HMAC-SHA256 (HS256) and no other algorithm. Its
 // claims are [Claims]: a cluster, resources, namespaces, an expiry, and whether it
@@ -16,6 +16,6 @@
 // [Policy] authorizes requests by token, for host/kubeapi and connectors.
 //
 // The edge also verifies tokens in JavaScript, where WebSockets are accepted
-// (js/src/edge/token.ts). The tests of both read testdata/tokens/vectors.json and
-// must agree.
+// (js/src/edge/token.ts). The tests of both implementations read
+// testdata/tokens/vectors.json and must agree.
 package token

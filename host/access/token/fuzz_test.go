@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// signedBy reports whether the last part of a text is the HMAC-SHA256 of the
-// text before it, computed without the library.
+// signedBy reports whether the last part of a text is the HMAC-SHA256 of the preceding
+// text. It does not use the JWT library.
 func signedBy(text, key string) bool {
 	at := strings.LastIndexByte(text, '.')
 	if at < 0 {
@@ -60,7 +60,7 @@ func FuzzVerify(f *testing.F) {
 }
 
 // Of the tokens signed with a known key, only those with valid claims are accepted.
-// Signing these claims again gives a token with equal claims.
+// Signing the accepted claims again yields a token with equal claims.
 func FuzzSignedClaims(f *testing.F) {
 	for _, payload := range []string{
 		reader, with("1800003600", "1799999999"), with("1800003600", "1e400"), with("1800003600", "-1"), with("1800003600", `"soon"`), with("1800003600", "1800003600.9"),

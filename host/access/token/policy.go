@@ -11,7 +11,7 @@ import (
 )
 
 // Policy returns a policy that grants the holder of a token the rights that the token
-// names, in one cluster. now returns the current time.
+// names, in one cluster. The function now returns the current time.
 func Policy(keys Keys, cluster string, now func() time.Time) access.Policy {
 	return policy{keys, cluster, now}
 }
@@ -86,8 +86,8 @@ func (p policy) Rules(_ context.Context, _ string, user *access.User, namespace 
 	return rules, nil
 }
 
-// covers reports whether a scope contains a name. Only Any contains the empty name,
-// which means all.
+// covers reports whether a scope contains a name. The empty name means all, so only a
+// scope with Any contains it.
 func covers(scope []string, name string) bool {
 	return slices.Contains(scope, Any) || name != "" && slices.Contains(scope, name)
 }

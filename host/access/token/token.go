@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// MinKeyBytes is the minimum length of a key, which is the output length of
+	// MinKeyBytes is the minimum length of a key in bytes, which is the output length of
 	// HMAC-SHA256. A shorter key would be the weakest part of a signature.
 	MinKeyBytes = 32
 	// MaxBytes is the maximum length of a token, in bytes.
@@ -34,7 +34,7 @@ type Claims struct {
 	Expires    time.Time
 }
 
-// claims is the signed form of Claims.
+// claims is the JSON form of Claims in a token.
 type claims struct {
 	jwt.RegisteredClaims
 	Cluster    string   `json:"cluster"`
@@ -99,7 +99,7 @@ func (k Keys) Verify(token string, now time.Time) (*Claims, *api.Status) {
 		return nil, api.Unauthorized("a token is required and none was presented")
 	case len(token) > MaxBytes:
 		return nil, api.Unauthorized("the token is too long: expected one from watchglass token")
-	case strings.ContainsAny(token, "\r\n"): // the base64 decoder skips them
+	case strings.ContainsAny(token, "\r\n"): // the base64 decoder skips line breaks
 		return nil, refusal(jwt.ErrTokenMalformed)
 	}
 	var signed claims
@@ -119,7 +119,7 @@ func (k Keys) Verify(token string, now time.Time) (*Claims, *api.Status) {
 	}, nil
 }
 
-// refusal describes why a token is invalid, without its contents.
+// refusal returns a 401 that describes why a token is invalid, without quoting the token.
 func refusal(err error) *api.Status {
 	switch {
 	case errors.Is(err, jwt.ErrTokenMalformed):
