@@ -21,11 +21,12 @@ const (
 	populateWorkers = 4
 	// tick is the interval at which Run checks whether changes are due.
 	tick = 20 * time.Millisecond
-	// maxEvents limits the Event objects. A new one replaces the oldest.
+	// maxEvents is the maximum number of Event objects. A further Event replaces the oldest
+	// one.
 	maxEvents = 1000
 )
 
-// Cluster is a running simulation. It is not safe for concurrent use.
+// Cluster is a simulated cluster. It is not safe for concurrent use.
 type Cluster struct {
 	config Config
 	writer source.Writer
@@ -45,7 +46,7 @@ type Cluster struct {
 	writes []source.Write // writes of the current operation
 }
 
-// New plans a cluster. It writes nothing before Populate.
+// New returns a cluster with a planned initial state. Only Populate writes that state.
 func New(writer source.Writer, config Config) (*Cluster, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -65,8 +66,8 @@ func (c *Cluster) Pods() int {
 	return n
 }
 
-// Populate writes the planned state, in batches and concurrently. progress may
-// be nil; calls to it do not overlap.
+// Populate writes the planned state, in batches and concurrently. The function progress
+// may be nil; calls to it do not overlap.
 func (c *Cluster) Populate(ctx context.Context, progress func(done, total int)) error {
 	objects := c.Planned()
 	group, ctx := errgroup.WithContext(ctx)
@@ -111,12 +112,12 @@ func (c *Cluster) populate(ctx context.Context, batch []Planned) error {
 type Planned struct {
 	Resource api.Resource
 	Key      api.Key
-	// Render creates the write. It only reads the state of the simulation, which
-	// must not be stepped meanwhile.
+	// Render returns the write that creates the object. It reads the state of the
+	// simulation, so Step must not run at the same time.
 	Render func() source.Write
 }
 
-// Planned returns everything that Populate writes, without rendering it. It is for
+// Planned returns all objects that Populate writes, without rendering them. It is for
 // callers that cannot hold the whole state as JSON.
 func (c *Cluster) Planned() []Planned {
 	var all []Planned
@@ -185,7 +186,8 @@ func (c *Cluster) Step(ctx context.Context) (int, error) {
 }
 
 // write adds a write to the transaction of the operation. A later write of the same
-// object replaces the earlier one, because an operation may write an object twice.
+// object replaces the earlier one, because an operation may write an object twice, and a
+// transaction may not.
 func (c *Cluster) write(w source.Write) {
 	for i := range c.writes {
 		if c.writes[i].Resource == w.Resource && c.writes[i].Key == w.Key {

@@ -253,7 +253,7 @@ func count(t *testing.T, s source.Source) int {
 	return c.n
 }
 
-// limited is a writer that ends a run after some writes.
+// limited is a writer that cancels a run after a number of writes.
 type limited struct {
 	source.Writer
 	left   int

@@ -13,7 +13,7 @@ const (
 	// maxLeaving is the number of terminating pods above which deletions take
 	// precedence.
 	maxLeaving = 50
-	// unsettledPercent is the percentage of unsettled pods from which on every call of
+	// unsettledPercent is the percentage of unsettled pods at and above which every call of
 	// settle has an effect.
 	unsettledPercent = 6
 )
@@ -96,7 +96,7 @@ func (c *Cluster) crash() {
 }
 
 // settle moves a pod that is not running one step closer to running. The more such pods
-// there are, the more often it has an effect, which keeps their share at a few percent.
+// exist, the more often settle has an effect, which keeps their share at a few percent.
 func (c *Cluster) settle() {
 	unsettled := 0
 	for _, s := range unsettledStates {
@@ -131,7 +131,7 @@ func (c *Cluster) advance(p *pod) {
 	c.writeWorkload(p.set)
 }
 
-// rollOut begins a rollout, or replaces the next few pods of a running one.
+// rollOut begins a rollout, or replaces the next few pods of a running rollout.
 func (c *Cluster) rollOut() {
 	if len(c.rollouts) < maxRollouts && c.rand.IntN(8) == 0 {
 		c.beginRollout(c.pickDeployment())
@@ -330,7 +330,7 @@ func (c *Cluster) remove(p *pod) {
 }
 
 // writeWorkload writes the set and, unless it is a job, its Deployment. The status of
-// each counts the pods.
+// both contains the number of pods.
 func (c *Cluster) writeWorkload(s *replicaSet) {
 	c.writeSet(s)
 	if !s.workload.app.job {
@@ -349,7 +349,7 @@ func (c *Cluster) writeSet(s *replicaSet) {
 func (c *Cluster) pickDeployment() *workload { return c.pickWorkload(false) }
 func (c *Cluster) pickJob() *workload        { return c.pickWorkload(true) }
 
-// pickWorkload returns a random job or deployment. It terminates, because every
+// pickWorkload returns a random job or deployment. The loop terminates, because every
 // namespace runs apps of both kinds.
 func (c *Cluster) pickWorkload(job bool) *workload {
 	for {

@@ -28,8 +28,8 @@ func (c *Cluster) plan() {
 	c.planNamespaces()
 }
 
-// planNamespaces uses its own random numbers, so that all other output of a seed
-// stays the same as in older versions. Benchmarks compare versions.
+// planNamespaces plans the namespaces. It uses a separate sequence of random numbers, so
+// a seed yields the same other objects as in older versions, which benchmarks compare.
 func (c *Cluster) planNamespaces() {
 	others := c.rand
 	c.rand = rand.New(rand.NewPCG(c.config.Seed, 0x6e616d65))

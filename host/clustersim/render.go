@@ -123,7 +123,7 @@ func (m *configMap) render() source.Write {
 	})
 }
 
-// reference returns the reference to a workload in an event.
+// reference returns a reference to the workload, for use in an event.
 func (w *workload) reference() obj {
 	return obj{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": w.namespace, "name": w.app.name, "uid": w.uid}
 }
@@ -139,7 +139,7 @@ func (c *Cluster) event(p *pod, kind, reason, message string) {
 	c.eventOf(p.reference(), p.namespace(), p.name, kind, reason, message)
 }
 
-// eventOf writes an event, and deletes the oldest one beyond maxEvents.
+// eventOf writes an event. It deletes the oldest event if there are more than maxEvents.
 func (c *Cluster) eventOf(about obj, namespace, name, kind, reason, message string) {
 	now := stamp(c.config.Now())
 	name += "." + strconv.FormatUint(c.rand.Uint64(), 16)
