@@ -13,7 +13,7 @@ var byteUnits = []struct {
 	size   int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 
-// Format formats a value in the syntax of Parse. It formats Unlimited as "unlimited",
+// Format formats a value in the syntax of Parse. A size of Unlimited becomes "unlimited",
 // which Parse rejects.
 func Format(u Unit, value int64) string {
 	switch u {

@@ -22,7 +22,7 @@ type Limit struct {
 	// Name is the flag without its dashes, "max-readers". Clients and metrics see
 	// the same name.
 	Name string
-	// Default is the value in force unless a Set has another one.
+	// Default is the value in force unless a Set contains another value.
 	Default int64
 	// Automatic describes the default if commands compute it, for example from the memory
 	// of the machine. Default is then in force until a command calls WithDefault.
@@ -67,9 +67,9 @@ func All() []*Limit {
 	return all
 }
 
-// Set contains the values in force and the number of refusals of each limit. A nil
-// Set has the defaults and does not count refusals. Values are set before the Set
-// is shared; everything else is safe for concurrent use.
+// Set contains the values in force and the number of refusals of each limit. A nil Set
+// contains the defaults and does not count refusals. Values must be set before the Set is
+// shared; all other methods are safe for concurrent use.
 type Set struct {
 	values   []int64
 	given    []bool
@@ -117,8 +117,8 @@ func (s *Set) WithDefault(l *Limit, value int64) *Set {
 // Given reports whether With has set the value.
 func (s *Set) Given(l *Limit) bool { return s != nil && s.given[l.index] }
 
-// Refuse counts a refusal and returns its Status. The message consists of the given
-// text, which describes the refused request, and the name of the limit. It does not
+// Refuse counts a refusal and returns its Status. The message consists of the given text,
+// which describes the refused request, and the name of the limit. The message does not
 // contain the limit's value or the server's load.
 func (s *Set) Refuse(l *Limit, message string) *api.Status {
 	s.Count(l)

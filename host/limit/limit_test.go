@@ -46,8 +46,7 @@ func TestNilSetHasDefaults(t *testing.T) {
 	assert.Zero(t, s.Refusals(MaxReaders))
 }
 
-// If the size of the memory is not known, the limit is shown as "unlimited", not as a
-// size.
+// If the size of the memory is not known, Format returns "unlimited" instead of a size.
 func TestUnlimitedMemoryIsNotASize(t *testing.T) {
 	assert.Equal(t, "unlimited", Format(Bytes, MaxMemory.Default))
 	assert.Equal(t, "4294967295GiB", Format(Bytes, MaxMemory.Default-1<<30))

@@ -9,7 +9,8 @@ import (
 // Unlimited is the value of MaxMemory if the memory of the machine is not known.
 const Unlimited = 1 << 62
 
-// MaxMemory limits the memory of the process. Package memory measures and applies it.
+// MaxMemory limits the memory of the process. Package memory measures the memory and
+// enforces the limit.
 var MaxMemory = define(Limit{
 	Name: "max-memory", Default: Unlimited, Unit: Bytes, Code: http.StatusServiceUnavailable,
 	Automatic: "90% of the memory limit of the cgroup, or of the machine's memory",

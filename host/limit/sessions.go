@@ -2,8 +2,8 @@ package limit
 
 import "net/http"
 
-// These limits apply to one reader's connection to /watch. The core enforces them by
-// these names, and the edge has the same defaults.
+// These limits apply to one reader's connection to /watch. The core enforces these limits
+// and reports their names, and the edge uses the same defaults.
 var (
 	MaxSubscriptions = define(Limit{
 		Name: "max-subscriptions", Default: 256, Unit: Count, Code: http.StatusTooManyRequests,
