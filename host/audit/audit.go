@@ -14,7 +14,7 @@ import (
 
 const (
 	// refusedPerSecond is the number of refused tokens per second that are logged and
-	// written to the audit log, after a burst of refusedBurst. Further ones are only
+	// written to the audit log, after a burst of refusedBurst. Further refusals are only
 	// counted.
 	refusedPerSecond = 1
 	refusedBurst     = 20
@@ -23,7 +23,7 @@ const (
 	failureInterval = 10 * time.Second
 )
 
-// Recorder records decisions. It implements access.Observer and is safe for
+// Recorder records decisions about clients. It implements access.Observer and is safe for
 // concurrent use.
 type Recorder struct {
 	logger *slog.Logger

@@ -79,8 +79,8 @@ func TestAccessesAreRecorded(t *testing.T) {
 	})
 }
 
-// An unauthenticated client cannot flood the log or the audit log, and the audit
-// log counts the omitted lines.
+// An unauthenticated client cannot flood the log or the audit log. The audit log contains
+// the number of omitted lines.
 func TestRefusedTokensAreLoggedAtARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, log bytes.Buffer

@@ -34,8 +34,8 @@ type Event struct {
 	Reason    string `json:"reason,omitempty"`
 	// Review marks the withdrawal of an earlier grant.
 	Review bool `json:"review,omitempty"`
-	// Suppressed is the number of refused tokens since the last line that have no
-	// line of their own.
+	// Suppressed is the number of refused tokens without a line since the last line of a
+	// refused token.
 	Suppressed uint64 `json:"suppressed,omitempty"`
 }
 
