@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/chromium"
 )
 
-// OnChromium replays transcripts on the module in a worker of a page in headless
-// Chromium. It uses the browser in $CHROMIUM, or an installed one.
+// OnChromium replays transcripts on the module in headless Chromium. The module runs in a
+// worker of a page. It uses the browser in $CHROMIUM, or an installed one.
 func OnChromium(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	path, err := chromium.Find()
 	if err != nil {
@@ -37,8 +37,8 @@ func OnChromium(ctx context.Context, module []byte, transcripts []*coretest.Tran
 	return nil, fmt.Errorf("the driver did not finish:\n%s", out)
 }
 
-// visit opens a page and returns its driver's report. It closes the browser before
-// it returns.
+// visit opens a page and returns the report of the driver in that page. It closes the
+// browser before it returns.
 func visit(ctx context.Context, path, url string) (string, error) {
 	browser, stop := chromedp.NewExecAllocator(ctx, chromium.Options(path)...)
 	defer stop()

@@ -26,8 +26,9 @@ func (t Tree) Runtimes() []Runtime {
 	return []Runtime{{"wazero", OnWazero}, {"Node", OnNode}, {"Chromium", OnChromium}, {"workerd", t.OnWorkerd}}
 }
 
-// Check replays the transcripts and, after them, a forged one. The forged one must
-// differ, which proves that the driver compares outputs.
+// Check replays the transcripts, and returns one error per differing transcript, as
+// Replay does. It also replays a forged transcript, which must differ. This proves that
+// the driver compares outputs.
 func (r Runtime) Check(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	forged, err := forge(transcripts)
 	if err != nil {

@@ -27,8 +27,8 @@ func (t Tree) Module() ([]byte, error) {
 // Scenarios returns the directory of the scenarios.
 func (t Tree) Scenarios() string { return filepath.Join(t.Root, "testdata", "scenarios") }
 
-// Compile runs every scenario on the native engine, checks its expectations, and returns
-// the transcripts.
+// Compile runs every scenario in a directory on the native engine. It checks the
+// expectations and returns the transcripts.
 func Compile(dir string) ([]*coretest.Transcript, error) {
 	all, err := coretest.LoadAll(dir)
 	if err != nil {

@@ -78,7 +78,7 @@ func refusal(c *coretest.Call, err error) error {
 	return nil
 }
 
-// unhex decodes bytes from a transcript, which has them in hexadecimal.
+// unhex decodes hexadecimal bytes of a transcript.
 func unhex(text string) []byte {
 	b, err := hex.DecodeString(text)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // OnWorkerd replays transcripts on the module in a worker under workerd, the runtime of
-// Cloudflare, which npm installs for the package in js.
+// Cloudflare. npm installs workerd for the package in js.
 func (t Tree) OnWorkerd(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	binary, err := workerd.Find(t.Root)
 	if err != nil {
