@@ -16,7 +16,7 @@ type AcquireObject struct {
 	OnDemand bool
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *AcquireObject) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeAcquireObject)
 	dst = appendUvarint(dst, uint64(f.Handle))

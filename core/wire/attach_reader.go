@@ -21,7 +21,7 @@ type ReaderScope struct {
 	Namespace string // "" means all
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *AttachReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeAttachReader)
 	dst = appendUvarint(dst, uint64(f.Reader))

@@ -9,7 +9,7 @@ type Checksum struct {
 	Sum uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Checksum) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeChecksum)
 	return end(appendUvarint(dst, uint64(f.Sum)), start)

@@ -14,7 +14,7 @@ type ChooseColumns struct {
 // MaxChooseColumns is the maximum size of the payload of ChooseColumns, in bytes.
 const MaxChooseColumns = 64 << 10
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *ChooseColumns) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeChooseColumns)
 	dst = appendUvarint(dst, uint64(f.Subscription))

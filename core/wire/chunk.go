@@ -52,7 +52,7 @@ type ChunkBody struct {
 // checksumBytes is the size of the checksum at the end of a chunk, in bytes.
 const checksumBytes = 8
 
-// Append appends the whole frame to dst, including the checksum.
+// Append appends the frame to dst, including the checksum.
 func (f *Chunk) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeChunk)
 	dst = appendUvarint(dst, ChunkFormat)

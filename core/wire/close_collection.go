@@ -5,7 +5,7 @@ type CloseCollection struct {
 	Collection uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *CloseCollection) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCloseCollection)
 	dst = appendUvarint(dst, uint64(f.Collection))

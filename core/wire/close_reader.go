@@ -9,7 +9,7 @@ type CloseReader struct {
 	Status *api.Status
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *CloseReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCloseReader)
 	dst = appendUvarint(dst, uint64(f.Reader))

@@ -6,7 +6,7 @@ type CloseStream struct {
 	Message string // the reason, for humans
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *CloseStream) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCloseStream)
 	dst = appendUvarint(dst, uint64(f.Stream))

@@ -5,7 +5,7 @@ type CloseView struct {
 	View uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *CloseView) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCloseView)
 	dst = appendUvarint(dst, uint64(f.View))

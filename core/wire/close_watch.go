@@ -5,7 +5,7 @@ type CloseWatch struct {
 	Watch uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *CloseWatch) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCloseWatch)
 	dst = appendUvarint(dst, uint64(f.Watch))

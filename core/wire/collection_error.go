@@ -11,7 +11,7 @@ type CollectionError struct {
 	Status          *api.Status
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *CollectionError) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCollectionError)
 	dst = appendUvarint(dst, uint64(f.Collection))

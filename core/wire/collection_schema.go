@@ -9,7 +9,7 @@ type CollectionSchema struct {
 	Schema     api.Schema
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *CollectionSchema) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCollectionSchema)
 	dst = appendUvarint(dst, uint64(f.Collection))

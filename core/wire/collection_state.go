@@ -17,7 +17,7 @@ type CollectionState struct {
 	Status             *api.Status // the reason for the state, if there is one
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *CollectionState) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCollectionState)
 	dst = appendUvarint(dst, uint64(f.Collection))

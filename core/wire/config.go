@@ -14,7 +14,7 @@ type Config struct {
 	Kubernetes string
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Config) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeConfig)
 	dst = appendUvarint(dst, f.Seed)

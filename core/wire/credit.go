@@ -7,7 +7,7 @@ type Credit struct {
 	Bytes        uint64
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Credit) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeCredit)
 	dst = appendUvarint(dst, uint64(f.Subscription))

@@ -6,7 +6,7 @@ type DetachReader struct {
 	Reader uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *DetachReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeDetachReader)
 	dst = appendUvarint(dst, uint64(f.Reader))

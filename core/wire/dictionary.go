@@ -8,7 +8,7 @@ type Dictionary struct {
 	Data []byte
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Dictionary) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeDictionary)
 	dst = appendUvarint(dst, uint64(f.ID))

@@ -8,7 +8,7 @@ type ErrorReply struct {
 	Status  *api.Status
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *ErrorReply) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeErrorReply)
 	dst = appendUvarint(dst, uint64(f.Request))

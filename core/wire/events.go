@@ -12,7 +12,7 @@ type Events struct {
 	Changes         []Change
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Events) Append(dst []byte) []byte {
 	dst, start := f.begin(dst, len(f.Changes))
 	return end(f.AppendChanges(dst), start)

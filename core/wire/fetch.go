@@ -9,7 +9,7 @@ type Fetch struct {
 	Path   string // with its query, such as "/api/v1/pods?watch=1"
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Fetch) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeFetch)
 	dst = appendUvarint(dst, uint64(f.Stream))

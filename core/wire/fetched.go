@@ -8,7 +8,7 @@ type Fetched struct {
 	RetryAfterSeconds int
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Fetched) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeFetched)
 	dst = appendUvarint(dst, uint64(f.Stream))

@@ -11,7 +11,7 @@ type Fragment struct {
 	Data []byte
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Fragment) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeFragment)
 	dst = appendUvarint(dst, f.Rest)

@@ -10,7 +10,7 @@ type Get struct {
 	Key        api.Key
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Get) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeGet)
 	dst = appendUvarint(dst, uint64(f.Request))

@@ -10,7 +10,7 @@ type GetObject struct {
 	Key      api.Key
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *GetObject) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeGetObject)
 	dst = appendUvarint(dst, uint64(f.Request))

@@ -7,7 +7,7 @@ type GrantReader struct {
 	Bytes  uint64
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *GrantReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeGrantReader)
 	dst = appendUvarint(dst, uint64(f.Reader))

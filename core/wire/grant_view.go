@@ -7,7 +7,7 @@ type GrantView struct {
 	View uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *GrantView) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeGrantView)
 	dst = appendUvarint(dst, uint64(f.View))

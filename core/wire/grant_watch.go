@@ -7,7 +7,7 @@ type GrantWatch struct {
 	Events uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *GrantWatch) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeGrantWatch)
 	dst = appendUvarint(dst, uint64(f.Watch))

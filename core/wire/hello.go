@@ -8,7 +8,7 @@ type Hello struct {
 	Client  string // name and version of the reader, for logs
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Hello) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeHello)
 	dst = appendUvarint(dst, uint64(f.Version))

@@ -6,7 +6,7 @@ type Inspect struct {
 	Request uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Inspect) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeInspect)
 	dst = appendUvarint(dst, uint64(f.Request))

@@ -14,7 +14,7 @@ type InspectEntry struct {
 	Value int64
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *InspectReply) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeInspectReply)
 	dst = appendUvarint(dst, uint64(f.Request))

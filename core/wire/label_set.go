@@ -11,7 +11,7 @@ type LabelSet struct {
 	Labels       api.Labels
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *LabelSet) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeLabelSet)
 	dst = appendUvarint(dst, uint64(f.Subscription))

@@ -17,7 +17,7 @@ type List struct {
 	Bodies          bool
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *List) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeList)
 	dst = appendUvarint(dst, uint64(f.Request))

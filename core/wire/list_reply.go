@@ -11,7 +11,7 @@ type ListReply struct {
 	Items           []Item
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *ListReply) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeListReply)
 	dst = appendUvarint(dst, uint64(f.Request))

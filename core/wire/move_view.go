@@ -9,7 +9,7 @@ type MoveView struct {
 	Before uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *MoveView) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeMoveView)
 	dst = appendUvarint(dst, uint64(f.View))

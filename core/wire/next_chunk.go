@@ -7,7 +7,7 @@ type NextChunk struct {
 	Stop    bool
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *NextChunk) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeNextChunk)
 	dst = appendUvarint(dst, uint64(f.Request))

@@ -10,7 +10,7 @@ type ObjectChanged struct {
 	Item            *Item               // nil if the object does not exist
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *ObjectChanged) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeObjectChanged)
 	dst = appendUvarint(dst, uint64(f.Handle))

@@ -12,7 +12,7 @@ type ObjectError struct {
 	Status          *api.Status
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *ObjectError) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeObjectError)
 	dst = appendUvarint(dst, uint64(f.Subscription))

@@ -6,7 +6,7 @@ type ObjectReply struct {
 	Item    Item
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *ObjectReply) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeObjectReply)
 	dst = appendUvarint(dst, uint64(f.Request))

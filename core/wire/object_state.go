@@ -10,7 +10,7 @@ type ObjectState struct {
 	Status *api.Status // the reason for the state, if there is one
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *ObjectState) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeObjectState)
 	dst = appendUvarint(dst, uint64(f.Handle))

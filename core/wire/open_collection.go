@@ -22,7 +22,7 @@ type OpenCollection struct {
 	Columns []api.Column
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *OpenCollection) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeOpenCollection)
 	dst = appendUvarint(dst, uint64(f.Collection))

@@ -6,7 +6,7 @@ type OpenStream struct {
 	Stream uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *OpenStream) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeOpenStream)
 	dst = appendUvarint(dst, uint64(f.Stream))

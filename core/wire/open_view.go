@@ -45,7 +45,7 @@ const minFacet = 6
 // MaxFacetValues is the maximum number of values of a facet.
 const MaxFacetValues = 1000
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *OpenView) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeOpenView)
 	dst = appendUvarint(dst, uint64(f.View))

@@ -21,7 +21,7 @@ type OpenWatch struct {
 	Previous          bool       // MODIFIED events also contain the version before the change
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *OpenWatch) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeOpenWatch)
 	dst = appendUvarint(dst, uint64(f.Watch))

@@ -8,7 +8,7 @@ type Ping struct {
 	Mark uint64
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Ping) Append(dst []byte) []byte { return appendMark(dst, TypePing, f.Mark) }
 
 // Parse sets the fields from a payload.

@@ -6,7 +6,7 @@ type Pong struct {
 	Mark uint64
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Pong) Append(dst []byte) []byte { return appendMark(dst, TypePong, f.Mark) }
 
 // Parse sets the fields from a payload.

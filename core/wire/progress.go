@@ -10,7 +10,7 @@ type Progress struct {
 	ResourceVersion api.ResourceVersion
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Progress) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeProgress)
 	dst = appendUvarint(dst, uint64(f.Subscription))

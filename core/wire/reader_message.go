@@ -6,7 +6,7 @@ type ReaderMessage struct {
 	Data   []byte
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *ReaderMessage) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeReaderMessage)
 	dst = appendUvarint(dst, uint64(f.Reader))

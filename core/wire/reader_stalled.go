@@ -8,7 +8,7 @@ type ReaderStalled struct {
 	Stalled bool
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *ReaderStalled) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeReaderStalled)
 	dst = appendUvarint(dst, uint64(f.Reader))

@@ -4,7 +4,7 @@ package wire
 // available again or a user requests it.
 type Reconnect struct{}
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Reconnect) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeReconnect)
 	return end(dst, start)

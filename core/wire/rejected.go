@@ -12,7 +12,7 @@ type Rejected struct {
 	Status *api.Status
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Rejected) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeRejected)
 	dst = append(dst, byte(f.Object))

@@ -6,7 +6,7 @@ type ReleaseObject struct {
 	Handle uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *ReleaseObject) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeReleaseObject)
 	dst = appendUvarint(dst, uint64(f.Handle))

@@ -9,7 +9,7 @@ type RequestBody struct {
 	Key          api.Key
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *RequestBody) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeRequestBody)
 	dst = appendUvarint(dst, uint64(f.Subscription))

@@ -8,7 +8,7 @@ type RequestProgress struct {
 	Subscription uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *RequestProgress) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeRequestProgress)
 	dst = appendUvarint(dst, uint64(f.Subscription))

@@ -17,7 +17,7 @@ type RestoreChunk struct {
 	Body       uint32 // a number that the program chooses for the body; zero if the body is in Data
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *RestoreChunk) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeRestoreChunk)
 	dst = appendUvarint(dst, uint64(f.Collection))

@@ -6,7 +6,7 @@ type SaveReader struct {
 	Reader uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SaveReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSaveReader)
 	dst = appendUvarint(dst, uint64(f.Reader))

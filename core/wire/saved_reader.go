@@ -7,7 +7,7 @@ type SavedReader struct {
 	Data   []byte
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SavedReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSavedReader)
 	dst = appendUvarint(dst, uint64(f.Reader))

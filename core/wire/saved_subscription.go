@@ -10,7 +10,7 @@ type SavedSubscription struct {
 	Debt uint64
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SavedSubscription) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSavedSubscription)
 	dst = f.appendPayload(dst)

@@ -16,7 +16,7 @@ type Schema struct {
 	DeltaEpoch uint64
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Schema) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSchema)
 	dst = appendUvarint(dst, uint64(f.Subscription))

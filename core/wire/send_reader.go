@@ -7,7 +7,7 @@ type SendReader struct {
 	Data   []byte
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SendReader) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSendReader)
 	dst = appendUvarint(dst, uint64(f.Reader))

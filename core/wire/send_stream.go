@@ -6,7 +6,7 @@ type SendStream struct {
 	Data   []byte
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SendStream) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSendStream)
 	dst = appendUvarint(dst, uint64(f.Stream))

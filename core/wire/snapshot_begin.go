@@ -14,7 +14,7 @@ type SnapshotBegin struct {
 	Continues       bool   // objects before SnapshotFrom of the [Subscribe] are not sent again
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SnapshotBegin) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotBegin)
 	dst = appendUvarint(dst, uint64(f.Subscription))

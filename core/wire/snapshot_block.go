@@ -28,7 +28,7 @@ type SnapshotBlock struct {
 	Data         []byte
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SnapshotBlock) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotBlock)
 	dst = appendUvarint(dst, uint64(f.Subscription))

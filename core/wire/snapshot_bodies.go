@@ -24,7 +24,7 @@ type SnapshotBodies struct {
 	Data         []byte // members and bodies as in a SnapshotBlock, without the envelopes
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SnapshotBodies) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotBodies)
 	dst = appendUvarint(dst, uint64(f.Subscription))

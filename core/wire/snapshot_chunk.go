@@ -14,7 +14,7 @@ type SnapshotChunk struct {
 	Data            []byte              // a Chunk, followed by its body
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SnapshotChunk) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotChunk)
 	dst = appendUvarint(dst, uint64(f.Request))

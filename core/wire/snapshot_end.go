@@ -9,7 +9,7 @@ type SnapshotEnd struct {
 	ResourceVersion api.ResourceVersion
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SnapshotEnd) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotEnd)
 	dst = appendUvarint(dst, uint64(f.Subscription))

@@ -9,7 +9,7 @@ type SnapshotPart struct {
 	Objects      []Change
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SnapshotPart) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSnapshotPart)
 	dst = appendUvarint(dst, uint64(f.Subscription))

@@ -12,7 +12,7 @@ type SourceError struct {
 	Status       *api.Status // may be nil
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SourceError) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSourceError)
 	dst = appendUvarint(dst, uint64(f.Subscription))

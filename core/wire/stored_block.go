@@ -13,7 +13,7 @@ type StoredBlock struct {
 	Members []uint32 // ascending indices of objects of the block
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *StoredBlock) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeStoredBlock)
 	dst = appendUvarint(dst, uint64(f.Block.Objects))

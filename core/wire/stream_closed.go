@@ -6,7 +6,7 @@ type StreamClosed struct {
 	Message string // the reason, for humans; empty at the end of a complete [Fetch]
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *StreamClosed) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeStreamClosed)
 	dst = appendUvarint(dst, uint64(f.Stream))

@@ -6,7 +6,7 @@ type StreamData struct {
 	Data   []byte // whole frames
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *StreamData) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeStreamData)
 	dst = appendUvarint(dst, uint64(f.Stream))

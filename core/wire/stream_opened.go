@@ -7,7 +7,7 @@ type StreamOpened struct {
 	Token  string
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *StreamOpened) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeStreamOpened)
 	dst = appendUvarint(dst, uint64(f.Stream))

@@ -36,7 +36,7 @@ type Subscribe struct {
 	Credit       uint64 // bytes of data frames that the reader accepts before it grants more
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Subscribe) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSubscribe)
 	return end(f.appendPayload(dst), start)

@@ -10,7 +10,7 @@ type SubscriptionStatus struct {
 	Status       *api.Status
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *SubscriptionStatus) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSubscriptionStatus)
 	dst = appendUvarint(dst, uint64(f.Subscription))

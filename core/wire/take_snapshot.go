@@ -16,7 +16,7 @@ type TakeSnapshot struct {
 	ChunkBytes      uint32              // approximate chunk size; zero means 256 KiB, at most 1 MiB
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *TakeSnapshot) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeTakeSnapshot)
 	dst = appendUvarint(dst, uint64(f.Request))

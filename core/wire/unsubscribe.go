@@ -5,7 +5,7 @@ type Unsubscribe struct {
 	Subscription uint32
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Unsubscribe) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeUnsubscribe)
 	dst = appendUvarint(dst, uint64(f.Subscription))

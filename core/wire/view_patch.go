@@ -53,7 +53,7 @@ type Edit struct {
 
 const minEdit = 3
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *ViewPatch) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeViewPatch)
 	dst = appendUvarint(dst, uint64(f.View))

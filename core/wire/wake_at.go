@@ -6,7 +6,7 @@ type WakeAt struct {
 	Millis int64
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *WakeAt) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeWakeAt)
 	dst = appendVarint(dst, f.Millis)

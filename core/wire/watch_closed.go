@@ -9,7 +9,7 @@ type WatchClosed struct {
 	Status *api.Status // nil for WatchEndTimeout
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *WatchClosed) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeWatchClosed)
 	dst = appendUvarint(dst, uint64(f.Watch))

@@ -22,7 +22,7 @@ type WatchEvents struct {
 	Events []WatchEvent
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *WatchEvents) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeWatchEvents)
 	dst = appendUvarint(dst, uint64(f.Watch))

@@ -9,7 +9,7 @@ type Welcome struct {
 	ProgressMillis uint64
 }
 
-// Append appends the whole frame to dst.
+// Append appends the frame to dst.
 func (f *Welcome) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeWelcome)
 	dst = appendUvarint(dst, uint64(f.Version))
