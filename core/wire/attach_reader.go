@@ -2,14 +2,15 @@ package wire
 
 // AttachReader adds a reader. The engine serves this reader from the engine's
 // collections, as a connector would. Messages from the reader arrive as [ReaderMessage];
-// messages to it leave as [SendReader]. The program owns the connection to the reader.
+// messages to the reader leave as [SendReader]. The program owns the connection to the
+// reader.
 type AttachReader struct {
 	Reader uint32
 	// Allowed lists everything the reader may read. The engine rejects other
 	// subscriptions with 403.
 	Allowed          []ReaderScope
 	ProgressMillis   uint32 // longest time between progress reports; zero means 10 s; never below the engine's own period
-	MaxSubscriptions uint32 // zero means 256
+	MaxSubscriptions uint32 // maximum number of open subscriptions; zero means 256
 	Room             uint64 // bytes that the engine may send before the first [GrantReader]
 	Saved            []byte // the state that another engine saved, see [SaveReader]; empty for a new reader
 	Stalled          bool   // the last value that [ReaderStalled] reported

@@ -13,7 +13,7 @@ type BlockBodies struct {
 	Objects uint32
 }
 
-// BlockBodies returns the bodies of the block. They alias the frame.
+// BlockBodies returns the bodies of the block, which alias the frame.
 func (f *SnapshotBlock) BlockBodies() BlockBodies {
 	return BlockBodies{Data: f.Data, Before: f.Envelopes, Members: f.Members, Bodies: f.Bodies, Objects: f.Objects}
 }
@@ -27,8 +27,8 @@ func (f *SnapshotBodies) BlockBodies() BlockBodies {
 // BodyExpander decompresses one block of bodies at a time. The zero value is ready to use.
 type BodyExpander struct{ block Block }
 
-// Expand decompresses a block and overwrites the previous one. It reports whether the
-// block is valid, but does not check the versions of bases.
+// Expand decompresses a block and discards the previously expanded one. It reports
+// whether the block is valid, but does not check the versions of bases.
 func (x *BodyExpander) Expand(b *BlockBodies) bool {
 	x.block.bodies = x.block.bodies[:0]
 	members, stream := splitBlock(b.Data, b.Members)

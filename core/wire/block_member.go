@@ -63,8 +63,8 @@ func (b *Block) AppendBodies(dst []byte) []byte {
 	return dst
 }
 
-// readMembers parses len(list) members into list. It returns an error unless their bodies
-// and bases have the given total size in bytes.
+// readMembers parses len(list) members into list. It returns an error unless the sizes of
+// their bodies and bases add up to the parameter bodies, in bytes.
 func readMembers(list []Member, members []byte, bodies uint32) error {
 	r, total := reader{b: members}, uint64(0)
 	for i := range list {

@@ -47,8 +47,8 @@ func (x *CellIndex) Field(i int) string {
 	return r.field(x.key)
 }
 
-// Column returns the i-th column, or Null if there is none. Its text aliases the
-// envelope.
+// Column returns the i-th column, or Null if there is none. The text of the value aliases
+// the envelope.
 func (x *CellIndex) Column(i int) api.Value {
 	if i < 0 || i >= len(x.at)-x.fields {
 		return api.Value{}

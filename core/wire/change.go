@@ -4,8 +4,8 @@ import "github.com/watchglass/watchglass/core/api"
 
 // Change is one object in a [SnapshotPart] or one event of [Events].
 //
-// A deletion carries only the key; the reader already has the object. The envelope of a
-// deletion is empty.
+// A deletion carries only the key; the reader already has the deleted object. The
+// envelope of a deletion is empty.
 //
 // A modification may be sent as a difference: a patch of the envelope, and a body of
 // codec Delta without its base. The patch and the delta each name the version that they

@@ -15,12 +15,12 @@ const ChunkFormat = 8
 // contain the frames that a connector sends for a subscription to the scope of the
 // collection: a complete state, or the changes after version From. These frames are
 // [Dictionary], [Schema], [ObjectError], [LabelSet], [SnapshotBegin], [SnapshotPart],
-// [SnapshotEnd], [Events] and [Progress]. Objects whose bodies are in a block are in a
-// [StoredBlock].
+// [SnapshotEnd], [Events] and [Progress]. A [StoredBlock] contains the objects whose
+// bodies are stored in a block.
 //
 // The body of a chunk, which may follow the frame, contains objects of a snapshot. The
-// frames in the body belong at offset Body.At of Frames. A body is needed only when one
-// of its objects is read, so it can stay in storage and be loaded on demand. The body
+// frames in the body belong at offset Body.At of Frames. The engine needs a body only
+// when one of its objects is read, so a program can load bodies on demand. The body
 // defines all label sets of its objects. The dictionaries that the body refers to are in
 // the frames of this chunk and the previous ones.
 type Chunk struct {

@@ -1,6 +1,7 @@
 package wire
 
-// CloseStream asks the program to close a stream. It needs no response.
+// CloseStream asks the program to close a stream. The engine does not wait for a
+// response.
 type CloseStream struct {
 	Stream  uint32
 	Message string // the reason, for humans

@@ -171,9 +171,9 @@ func (r *reader) string() string { return borrow(r.bytes()) }
 // payload is created by borrow.
 func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// count reads the number of elements that follow, each of at least size bytes. It rejects
-// a count that does not fit the rest of the payload, so a forged count cannot cause a
-// large allocation.
+// count reads the number of elements that follow. Each element has at least size bytes.
+// It rejects a count that does not fit the rest of the payload, so a forged count cannot
+// cause a large allocation.
 func (r *reader) count(size int) int {
 	n := r.uvarint()
 	if r.err == nil && n > uint64(r.left()/size) {

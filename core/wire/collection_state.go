@@ -13,7 +13,7 @@ type CollectionState struct {
 	Objects            uint64
 	Loaded             uint64      // objects received of the snapshot in progress
 	Total              uint64      // estimated number of objects in that snapshot
-	Bodies             uint64      // objects whose body has arrived
+	Bodies             uint64      // number of objects whose body has arrived
 	Status             *api.Status // the reason for the state, if there is one
 }
 

@@ -3,7 +3,7 @@ package wire
 // Config configures an engine. A zero field selects the default that its comment states.
 type Config struct {
 	Seed       uint64 // seed for the jitter of backoff
-	Client     string // sent in Hello
+	Client     string // name and version of the program, sent in Hello
 	MaxBytes   uint64 // memory for objects in bytes; default 512 MiB
 	MaxHistory int    // changes retained per collection for resuming watches; default 1024
 	Credit     uint64 // maximum bytes in flight per subscription; default 4 MiB

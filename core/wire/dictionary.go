@@ -1,8 +1,8 @@
 package wire
 
 // Dictionary carries the text that compressed bodies refer to. Every reader of the
-// resource receives it, so it must not contain data from objects. It is sent once per
-// connection, before the first schema that refers to it.
+// resource receives this text, so the text must not contain data from objects. The
+// connector sends it once per connection, before the first schema that refers to it.
 type Dictionary struct {
 	ID   uint32 // not zero
 	Data []byte

@@ -176,8 +176,8 @@ func (e Envelope) Texts(yield func(string) bool) {
 	}
 }
 
-// SameCells returns api.AllCells if the two envelopes have equal bytes up to the body,
-// and no cells otherwise.
+// SameCells returns api.AllCells if both envelopes have equal bytes up to the body, and
+// zero otherwise.
 func (e Envelope) SameCells(other Envelope) api.Cells {
 	_, end := e.layout()
 	if end == len(e) || len(other) < end || string(e[:end]) != string(other[:end]) {

@@ -4,8 +4,8 @@ import "github.com/watchglass/watchglass/core/api"
 
 // Fragment is a piece of a long message. A client receives a message only as a whole, so
 // without fragments a slow connection appears dead while a long message arrives. The
-// fragments of a message follow each other without other messages in between. Their data,
-// concatenated, is the message.
+// fragments of a message follow each other without other messages in between. The message
+// is the concatenated data of all its fragments.
 type Fragment struct {
 	Rest uint64 // bytes of the message in later fragments; zero in the last one
 	Data []byte

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzFrame tests every parser. An accepted frame must encode and parse to the same
-// frame, even if it is parsed into a frame that was used before.
+// FuzzFrame tests every parser. Encoding and parsing an accepted frame must yield the
+// same frame, even if Parse fills a frame that was used before.
 func FuzzFrame(f *testing.F) {
 	for _, s := range samples {
 		f.Add(s.frame.Append(nil))

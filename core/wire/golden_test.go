@@ -98,8 +98,8 @@ func TestEveryFrameHasASample(t *testing.T) {
 	}
 }
 
-// The number of a frame type determines its direction. Programs in other languages rely
-// on this rule.
+// The number of a frame type determines the direction in which frames of the type travel.
+// Programs in other languages rely on this rule.
 func TestNumberOfAFrameDeterminesItsDirection(t *testing.T) {
 	for name, d := range map[string]struct {
 		set         Set

@@ -1,6 +1,6 @@
 package wire
 
-// Hello is the first frame on a connection. The reader sends it. It carries the token
+// Hello is the first frame on a connection. The reader sends it. Hello carries the token
 // that the connector's authentication expects, because a token must not be part of a URL.
 type Hello struct {
 	Version int

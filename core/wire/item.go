@@ -45,7 +45,7 @@ func appendLabels(dst []byte, labels api.Labels) []byte {
 // requires.
 func (r *reader) labels(into api.Labels) api.Labels {
 	n := r.count(2)
-	into = grow(into, min(n, usualLabels)) // n may be forged, so it must not determine how much is allocated
+	into = grow(into, min(n, usualLabels)) // n may be forged, so it must not determine the size of the allocation
 	for i := 0; i < n && r.err == nil; i++ {
 		if i == len(into) {
 			into = append(into, api.Label{})

@@ -1,7 +1,7 @@
 package wire
 
 // NextChunk requests the next chunk after the program has processed the previous one. If
-// Stop is set, it cancels the snapshot instead.
+// Stop is set, NextChunk cancels the snapshot instead.
 type NextChunk struct {
 	Request uint32 // the request number of the TakeSnapshot
 	Stop    bool

@@ -6,7 +6,7 @@ import "github.com/watchglass/watchglass/core/api"
 // equal scope share one store and one subscription.
 //
 // With Restore, the collection waits for [RestoreChunk] frames before it connects. The
-// last of them sets End.
+// last RestoreChunk sets End.
 type OpenCollection struct {
 	Collection    uint32 // chosen by the program, like all IDs in commands
 	Resource      string // such as "v1/pods"
@@ -14,7 +14,7 @@ type OpenCollection struct {
 	LabelSelector string
 	FieldSelector string
 	MetadataOnly  bool // omit bodies
-	RowsFirst     bool // bodies follow after the rows
+	RowsFirst     bool // receive all rows before the bodies
 	Restore       bool // RestoreChunk frames follow
 	// Columns replaces the default columns, unless it is empty. A connector computes only
 	// columns without printers. For a column whose printer is one of package join, the

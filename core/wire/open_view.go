@@ -26,7 +26,8 @@ type OpenView struct {
 	Facets []Facet
 }
 
-// Facet requests the number of rows with each value, or with each pair of values.
+// Facet requests the number of rows for each value of a column, field or label, or for
+// each pair of values.
 type Facet struct {
 	By    string // a column, field or label, as query.Resolve resolves it
 	Then  string // the column, field or label of the second value of a pair; "" for none

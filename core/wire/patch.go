@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Patch is an [Envelope] encoded as the difference from an earlier version of the
-// object. It contains the key and the changed data.
+// Patch is an [Envelope] encoded as the difference from an earlier version of the object.
+// A patch contains the key and the changed data.
 //
 // Layout: key, number of changed cells, the changed cells in ascending order, codec, and
 // the body up to the end. A changed cell is encoded as the distance from the previous
@@ -22,8 +22,8 @@ const editedText = sameAsField + maxShared
 const minCommon = 3
 
 // AppendPatch appends the patch from previous to current, with the given body instead of
-// current's. It returns false and appends nothing if the two are not versions of one
-// object or have different numbers of cells.
+// the body of current. It returns false and appends nothing if the two are not versions
+// of one object or have different numbers of cells.
 func AppendPatch(dst []byte, previous, current Envelope, body api.Body) ([]byte, bool) {
 	start := len(dst)
 	a, b := reader{b: previous}, reader{b: current}
@@ -143,7 +143,7 @@ func (c *cells) next() bool {
 	return c.err == nil
 }
 
-// skip skips n cells. It returns false if there are fewer.
+// skip skips n cells. It returns false if fewer than n cells remain.
 func (c *cells) skip(n int) bool {
 	fields := min(n, c.fields)
 	c.skipFields(fields)

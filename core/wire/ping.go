@@ -3,7 +3,7 @@ package wire
 // Ping requests a [Pong] with the same mark. The reader sends the Pong after it has
 // processed everything before the Ping, so the sender can compute how much data is in
 // flight. The mark is unpredictable, so a Pong proves that the reader has received the
-// Ping. A reader that does not support the frame does not respond.
+// Ping. A reader that does not support Ping does not respond.
 type Ping struct {
 	Mark uint64
 }

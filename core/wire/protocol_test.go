@@ -186,7 +186,8 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// structures maps each part that several frames share to the method that reads it.
+// structures maps each structure that several frames contain to the method that reads the
+// structure.
 var structures = map[string]string{
 	"item": "reader.item", "labels": "reader.labels", "status": "reader.status", "schema": "reader.schema",
 	"columns": "reader.columns", "content": "reader.content", "change": "reader.change",

@@ -1,8 +1,8 @@
 package wire
 
-// ReaderStalled reports that an attached reader has neither credit nor room for
-// pending data, or that it has accepted data again. The engine sets no time
-// limit; the program decides what happens to a stalled reader.
+// ReaderStalled reports that an attached reader lacks the room or the credit for pending
+// data, or that the reader accepts data again. The engine sets no time limit; the program
+// decides what happens to a stalled reader.
 type ReaderStalled struct {
 	Reader  uint32
 	Stalled bool

@@ -1,7 +1,7 @@
 package wire
 
 // Reconnect ends a backoff delay early. The program sends it when the network is
-// available again or a user requests it.
+// available again, or when a user requests a connection.
 type Reconnect struct{}
 
 // Append appends the frame to dst.

@@ -4,8 +4,8 @@ import "github.com/watchglass/watchglass/core/api"
 
 // Rejected reports why a collection, watch, view or handle was not opened, a reader was
 // not attached, or persisted state was not restored. For persisted state, Rejected may
-// arrive long after the restore, when a body cannot be loaded. In that case, the
-// collection remains open and relists from its connector.
+// arrive long after the restore, when a body cannot be loaded. The collection then
+// remains open and relists from its connector.
 type Rejected struct {
 	Object Object
 	ID     uint32

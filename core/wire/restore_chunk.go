@@ -1,15 +1,15 @@
 package wire
 
-// RestoreChunk returns a persisted chunk to a collection that was opened with
-// Restore. The chunks of a complete state come first, in order, then those of
-// later changes. End marks the last one. The state is then available immediately,
-// or a [Rejected] frame explains why it was not restored. In both cases the
-// collection connects afterwards.
+// RestoreChunk returns a persisted chunk to a collection that was opened with Restore.
+// The chunks of a complete state come first, in order, then the chunks of later changes.
+// End marks the last chunk. After the last chunk, the state is available immediately, or
+// a [Rejected] frame explains why it was not restored. In both cases the collection
+// connects afterwards.
 //
-// The body of a chunk may be omitted from Data and named by a number instead. The engine
-// loads the body by that number when one of its objects is read. The body must therefore
-// remain loadable until the collection is closed or has a state with a different cluster
-// ID.
+// The body of a chunk may be omitted from Data and identified by a number instead. The
+// engine loads the body by that number when one of its objects is read. The body must
+// therefore remain loadable until the collection is closed or has a state with a
+// different cluster ID.
 type RestoreChunk struct {
 	Collection uint32
 	Data       []byte // a Chunk, followed by its body unless Body names it; may be empty with End

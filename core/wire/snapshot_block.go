@@ -12,13 +12,13 @@ const maxBlock = 1 << 20
 const maxBlockObjects = 1 << 10
 
 // SnapshotBlock contains neighboring objects of a snapshot, like [SnapshotPart],
-// compressed together. All of them belong to one namespace, or to the cluster
+// compressed together. All objects of a block belong to one namespace, or to the cluster
 // scope.
 //
 // Data begins with the members, which describe the bodies. One deflate stream of two
 // sections follows: the envelopes, and the bodies. A reader stores an object without
-// decompressing its body. A block with metadata only omits the members and the bodies,
-// and its Members and Bodies are zero.
+// decompressing its body. A block with metadata only omits the members and the bodies:
+// its fields Members and Bodies are zero.
 type SnapshotBlock struct {
 	Subscription uint32
 	Objects      uint32 // number of objects
@@ -90,8 +90,8 @@ type Block struct {
 const minBlockObject = 3 + minEnvelope
 
 // Encode sets the fields of a frame except Subscription, and appends the two sections to
-// the given buffers. It sets Data to the members only; the caller appends the compressed
-// sections. Deltas must include the bodies of their bases.
+// the given buffers. Encode sets Data to the members only; the caller appends the
+// compressed sections. Deltas must include the bodies of their bases.
 func (b *Block) Encode(f *SnapshotBlock, envelopes, bodies []byte) (first, second []byte) {
 	f.Data = b.AppendMembers(nil)
 	first, second = b.AppendEnvelopes(envelopes), b.AppendBodies(bodies)

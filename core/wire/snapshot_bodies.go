@@ -10,9 +10,9 @@ import (
 // and has already received these objects without bodies. All objects belong to one
 // namespace, or to the cluster scope.
 //
-// The frame does not repeat the keys. The objects are those of the subscription from
-// First on, in key order. Digest lets the reader check that it has the same versions of
-// these objects.
+// The frame does not repeat the keys. The objects are consecutive objects of the
+// subscription in key order, from First on. Digest lets the reader check that it has the
+// same versions of these objects.
 type SnapshotBodies struct {
 	Subscription uint32
 	Last         bool    // all bodies of the snapshot have now been sent

@@ -6,7 +6,8 @@ import "github.com/watchglass/watchglass/core/api"
 // its source. The connector sends it when the reason changes, and once per progress
 // period while the problem lasts. The next data or progress clears the error. If Status
 // is nil, the connector is still reading the initial state from its source. The
-// subscription stays open. A reader that does not support the frame can ignore it.
+// subscription stays open. A reader that does not support SourceError can ignore the
+// frame.
 type SourceError struct {
 	Subscription uint32
 	Status       *api.Status // may be nil

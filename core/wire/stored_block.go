@@ -3,8 +3,8 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // StoredBlock contains those objects of a persisted snapshot whose bodies are in one
-// block. The block is stored as it was received. Objects of the block that have changed
-// since then are not among the members.
+// block. The block is stored as received. Objects of the block that changed after the
+// block was received are not among the members.
 type StoredBlock struct {
 	Block BlockBodies
 	// Rows contains the envelopes of the members, in the format of the first section of a

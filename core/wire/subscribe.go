@@ -4,10 +4,11 @@ import "github.com/watchglass/watchglass/core/api"
 
 // Subscribe requests one resource, optionally restricted to a namespace and to selectors.
 // With ResourceVersion zero, the response starts with a snapshot. Otherwise it consists
-// of the changes after that version, or a 410 if these are no longer available.
-// NotOlderThan prevents a reader from going back in time on a lagging connector, which
-// does not respond before it has reached that version. If ClusterID differs from the
-// connector's, the versions are not comparable and the response is a snapshot.
+// of the changes after that version, or of a 410 if those changes are no longer
+// available. NotOlderThan prevents a reader from going back in time on a lagging
+// connector, which does not respond before it has reached that version. If ClusterID
+// differs from the connector's, the versions are not comparable and the response is a
+// snapshot.
 type Subscribe struct {
 	Subscription    uint32 // chosen by the reader; not zero, and not in use on this connection
 	Resource        string // such as "v1/pods"
@@ -23,9 +24,9 @@ type Subscribe struct {
 	DeltaEpoch      uint64
 	DeltaEpochSince api.ResourceVersion
 	MetadataOnly    bool // omit bodies
-	// RowsFirst requests a snapshot without bodies. They follow as [SnapshotBodies]
-	// while the subscription is live. A connector that cannot do that sends a
-	// complete snapshot, regardless of the ResourceVersion.
+	// RowsFirst requests a snapshot without bodies. The bodies follow as [SnapshotBodies]
+	// while the subscription is live. A connector that cannot do that sends a complete
+	// snapshot, regardless of the ResourceVersion.
 	RowsFirst bool
 	// BodiesFrom is the first key whose body the reader lacks, if RowsFirst is set and
 	// the reader resumes.

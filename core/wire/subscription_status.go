@@ -3,8 +3,8 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // SubscriptionStatus ends a subscription: with 410 if its resource version is too old,
-// and with another code, such as 400, 403, 404 or 429, if it cannot be served.
-// Subscription zero means the whole connection, which is then closed.
+// and with another code, such as 400, 403, 404 or 429, if it cannot be served. If
+// Subscription is zero, the status ends the whole connection.
 type SubscriptionStatus struct {
 	Subscription uint32
 	Status       *api.Status

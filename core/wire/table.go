@@ -41,8 +41,9 @@ func (s Set) Parse(t Type, payload []byte) (Frame, error) {
 	return f, err
 }
 
-// Each parses the frames of a message and passes each to handle, except unknown optional
-// ones. It stops at the first error, after the preceding frames have been handled.
+// Each parses the frames of a message and passes them to handle. It skips frames of
+// unknown optional types. It stops at the first error, after the preceding frames have
+// been handled.
 func (s Set) Each(message []byte, handle func(Type, Frame) error) error {
 	for len(message) > 0 {
 		t, payload, rest, err := Next(message)
@@ -311,9 +312,9 @@ var FromEngine = Set{
 	{TypeReaderStalled, func() Frame { return new(ReaderStalled) }},
 }
 
-// Alone contains the frames that are always the only frame of a message. They
-// are the configuration of an engine, a chunk of persisted state, and a part of
-// a longer message.
+// Alone contains the frames that are always the only frame of a message. The frames are
+// the configuration of an engine, a chunk of persisted state, and a part of a longer
+// message.
 var Alone = Set{
 	{TypeConfig, func() Frame { return new(Config) }},
 	{TypeChunk, func() Frame { return new(Chunk) }},

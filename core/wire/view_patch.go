@@ -35,7 +35,7 @@ type Count struct {
 const minCount = 4
 
 // Aggregate summarizes a numeric value over some rows. Sum, Min and Max are zero if no
-// row has a number.
+// row contains a number.
 type Aggregate struct {
 	Values        uint64 // rows that have a number
 	Sum, Min, Max float64
@@ -43,9 +43,9 @@ type Aggregate struct {
 
 const minAggregate = 25
 
-// Edit is one step through the rows of a window, from top to bottom. It skips
-// Keep rows, removes the next Remove rows, and inserts the rows of Insert. A
-// changed row is removed and inserted. Rows after the last edit stay.
+// Edit is one step through the rows of a window, from top to bottom. An edit skips Keep
+// rows, removes the next Remove rows, and inserts the rows of Insert. A changed row is
+// removed and inserted. Rows after the last edit stay.
 type Edit struct {
 	Keep, Remove uint32
 	Insert       []Item // without bodies

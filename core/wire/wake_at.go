@@ -1,7 +1,7 @@
 package wire
 
-// WakeAt requests a Tick at the given time, on the clock of Tick. A newer request
-// replaces an older one.
+// WakeAt requests a Tick at the given time, on the clock of Tick. A new WakeAt replaces
+// the previous one.
 type WakeAt struct {
 	Millis int64
 }

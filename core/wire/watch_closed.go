@@ -2,7 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// WatchClosed reports the end of a watch, after all of its events.
+// WatchClosed reports the end of a watch. The engine sends it after all events of the
+// watch.
 type WatchClosed struct {
 	Watch  uint32
 	End    api.WatchEnd
