@@ -96,8 +96,8 @@ func (o object) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// body is a response body. Its Close does not cancel a stream that has ended, because no
-// code would handle the result of the cancellation.
+// body is a response body. Close does not cancel a stream that has ended, because no code
+// would handle the result of the cancellation.
 type body struct {
 	io.ReadCloser
 	ended bool

@@ -7,9 +7,9 @@
 // The second step removes the data for stack traces and other unused data (package
 // strip). This data is more than a quarter of the linked module.
 //
-// ABI.md is the contract with the programs that drive the module. This package contains no engine
-// logic. guest.go has the two arenas and the panic guard, and runs under go test on every platform.
-// exports.go exports the functions of guest.go.
+// ABI.md is the contract with the programs that drive the module. This package contains
+// no engine logic. guest.go contains the two arenas and the panic guard, and runs under
+// go test on every platform. exports.go exports the functions of guest.go.
 //
 // After brotli, the module is at most 1.45 times as large as an empty Go module (P7 in
 // host/PERFORMANCE.md). It does not import fmt, reflect or encoding/json, not even indirectly. It

@@ -2,9 +2,9 @@
 
 package main
 
-// faultFrame is an optional frame that the protocol does not define: type 0xff, length
-// 0. A module built with the tag guestfault panics on it, so that tests of drivers can
-// cause a real panic.
+// faultFrame is an optional frame that the protocol does not define: type 0xff, length 0.
+// A module built with the tag guestfault panics when it receives this frame, so that
+// tests of drivers can cause a real panic.
 const faultFrame = "\xff\x00"
 
 type faulty struct{ engine }

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// The codes that calls return. They are part of the ABI.
+// The codes that the exports return. The codes are part of the ABI.
 const (
 	codeOK       = 0
 	codeRejected = 1 // the input is invalid and was not applied

@@ -14,7 +14,7 @@ import "slices"
 // on Go's stack. An added function is therefore never resumed. For Go's runtime, the call
 // of the cold function is a tail call.
 
-// faults are functions that do not return to their caller. A call to one of them
+// faults are functions that do not return to their caller. A call to a fault function
 // therefore ends a path through the caller. If the function returned nevertheless, the
 // module would trap.
 var faults = []string{

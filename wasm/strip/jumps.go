@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// WebAssembly has no general jump, so Go compiles a function to one loop around all
-// of its basic blocks. A table at the top branches to the block whose number is in
-// the first local. A jump sets that number and restarts the loop. An engine compiles
-// this literally. Every jump goes through the table and the check of each loop
+// WebAssembly has no general jump, so Go compiles a function to one loop around all of
+// its basic blocks. A table at the top branches to the block whose number is in the first
+// local. A jump sets that number and restarts the loop. A WebAssembly engine compiles the
+// jumps literally. Every jump goes through the table and the check of each loop
 // iteration, and few values stay in registers between blocks.
 //
 // A basic block starts where a WebAssembly block ends. At a jump to a later basic block,
@@ -82,8 +82,7 @@ type body struct {
 	strange bool
 }
 
-// construct is a block, a loop or an if. A branch leaves it, or restarts it if it
-// is a loop.
+// construct is a block, a loop or an if. A branch leaves a construct, or restarts a loop.
 type construct struct {
 	op     byte
 	at     int // offset in the code

@@ -67,7 +67,7 @@ func TestJumps(t *testing.T) {
 	}
 }
 
-// section10 returns a code section of one short function.
+// section10 returns the content of a code section (ID 10) with one short function.
 func section10(code []byte) []byte { return append([]byte{1, byte(len(code))}, code...) }
 
 func TestJumpsOfAProgram(t *testing.T) {

@@ -20,9 +20,9 @@ const (
 	end      = 0x0b
 )
 
-// gap is the number of consecutive zeros that end a segment. With a smaller
-// gap, the additional segments cost more than they save. With a larger one, the
-// uncompressed module grows.
+// gap is the number of consecutive zeros that end a segment. With a smaller gap, the
+// additional segments cost more than they save. With a larger gap, the uncompressed
+// module grows.
 const gap = 64
 
 var header = []byte("\x00asm\x01\x00\x00\x00")

@@ -6,7 +6,7 @@ import "encoding/binary"
 // have a shorter form with the same effect. No branch leads into the middle of a
 // sequence, because branches of WebAssembly lead only to the start or end of a block.
 
-// Instructions in patterns. An instruction without operands matches any
+// Instructions that patterns contain. An instruction without operands matches any
 // operands.
 var (
 	getStack   = plain(opLocalGet, 1) // local 1 of a Go function is a copy of the stack pointer

@@ -100,9 +100,9 @@ const (
 
 	inlinedSize = 16 // size of an element of dataInlined
 	// The function lookup table. A bucket contains the number of its first function, and
-	// sixteen bytes that are added to that number. The runtime looks up only the starts of
-	// functions, so it uses only the first of these bytes, in the first of a function's
-	// buckets.
+	// sixteen bytes, one per subbucket, that are added to that number. The runtime looks up
+	// only the starts of functions, so it uses only the first of these bytes, in the first
+	// of a function's buckets.
 	bucketSize, bucketUsed, functionBuckets = 20, 5, 16
 )
 
@@ -133,7 +133,7 @@ func unknown(format string, args ...any) error {
 	return &Unrecognized{Reason: fmt.Sprintf(format, args...)}
 }
 
-// find locates the tables in a module and checks every assumption about them.
+// find locates the tables in a module and checks every assumption about their layout.
 func find(m *module) (*tables, error) {
 	release, err := m.goRelease()
 	if err != nil {

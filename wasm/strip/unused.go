@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Go's linker keeps each function that another one may call. The linker cannot determine
-// that a condition around a call is never true, or that a stripped module has no
-// positions to report. This file lists functions that are called only in these cases. It
-// then follows calls to find further functions that are reachable only through the listed
-// ones.
+// Go's linker keeps each function that another function may call. The linker cannot
+// determine that a condition around a call is never true, or that a stripped module has
+// no positions to report. This file lists functions that are called only in these cases.
+// It then follows calls to find further functions that are reachable only through the
+// listed ones.
 
 // feature is a part of the runtime that stays off unless the module contains a function
 // that uses it.
@@ -155,8 +155,8 @@ func (m *module) newUsage(t *tables, never func(number int) bool) (*usage, error
 }
 
 // findDescriptors finds the function descriptors, which are the longest sequence of words
-// that are program counters. Method tables contain such words as well, but between other
-// words.
+// that are program counters. Method tables contain such words as well, but mixed with
+// other words.
 func (u *usage) findDescriptors() {
 	for at := uint64(0); at+8 <= uint64(len(u.memory)); {
 		start := at
