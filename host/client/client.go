@@ -51,8 +51,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Reconnect starts the next scheduled connection attempt immediately, for example when
-// the network is back or a user requests it.
+// Reconnect starts the next scheduled connection attempt immediately. Call it, for
+// example, when the network is available again or a user requests a connection.
 func (c *Client) Reconnect(ctx context.Context) error {
 	return c.call(ctx, func(l *loop) error { return l.step((&wire.Reconnect{}).Append(nil)) })
 }

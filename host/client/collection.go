@@ -33,17 +33,17 @@ type CollectionOptions struct {
 	// which the client reads with its own rights. While that resource cannot be read, the
 	// cells are Null, and [Status.Err] of the live collection contains the reason.
 	//
-	// Columns with the Printer "children" count the objects below each row. Their Path
-	// lists the resources from the row's children down to these objects, separated by
+	// Columns with the Printer "children" count the objects below each row. The Path lists
+	// the resources from the row's children down to the counted objects, separated by
 	// commas. The column is then an Integer with the number of objects. A blank and the
 	// name of a column of the objects may follow, as in "apps/v1/replicasets,v1/pods
-	// Status" for a Deployment. The column is then a String with the number of objects
-	// per value, the most frequent value first, such as "Running 3, Pending 1".
+	// Status" for a Deployment. The column is then a String with the number of objects per
+	// value, the most frequent value first, such as "Running 3, Pending 1".
 	Columns []api.Column
 	// RowsFirst loads all rows before the bodies. Views and lists without bodies are
 	// complete as soon as all rows have arrived. Get loads the body of the requested object
 	// before the other bodies. Watches and lists with bodies start when all bodies have
-	// arrived. If bodies exceed the memory limit, the collection continues without them,
+	// arrived. If bodies exceed the memory limit, the collection continues without bodies,
 	// and only watches with MetadataOnly continue.
 	RowsFirst bool
 	// Restore yields the stored chunks of [Collection.Snapshot]: those of a complete state,
@@ -88,7 +88,7 @@ type Collection struct {
 
 type collectionStatus struct {
 	Status
-	synced bool // the collection has been live since the engine started
+	synced bool // the collection was live at least once since the engine started
 }
 
 // Collection opens a resource such as "v1/pods" or "apps/v1/deployments". It does

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// This example prints the existing objects, and then every change. It needs a
-// connector, such as that of "watchglass demo". The program in examples/embed-go does
+// This example prints the existing objects, and then every change. It needs a connector,
+// such as the one that "watchglass demo" starts. The program in examples/embed-go does
 // the same.
 func Example() {
 	ctx := context.Background()

@@ -24,8 +24,8 @@ const (
 	codeNotOpen
 )
 
-// ErrPoisoned reports that an instance panicked or trapped. Its state is lost and
-// every later call fails. Close it and create a new one.
+// ErrPoisoned reports that an instance panicked or trapped. The state of the instance is
+// lost and every later call fails. Close the instance and create a new one.
 var ErrPoisoned = errors.New("client: instance is poisoned")
 
 // Instance is a running engine. It is not safe for concurrent use. Its calls are short

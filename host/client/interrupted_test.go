@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// counted is a connection that fails once it and its predecessors have received more
-// than limit bytes in total.
+// counted is a connection that fails once this connection and the previous ones have
+// received more than limit bytes in total.
 type counted struct {
 	Conn
 	received *atomic.Int64

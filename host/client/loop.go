@@ -116,7 +116,7 @@ func (l *loop) timeout() {
 	}
 }
 
-// settle runs all ticks that are due. With these, the engine completes work that it has
+// settle runs all ticks that are due. These ticks complete work that the engine has
 // divided into several ticks.
 func (l *loop) settle() {
 	for l.instance != nil && !l.wake.IsZero() && !l.wake.After(l.now()) {

@@ -22,7 +22,7 @@ type ObjectOptions struct {
 // ObjectSnapshot is the known state of an object at one point in time. It is
 // immutable.
 type ObjectSnapshot struct {
-	// State reports how current the other fields are. They remain valid in
+	// State reports how current the other fields are. The other fields remain valid in
 	// every state.
 	State api.State
 	Err   error // the reason for the state, if it has one

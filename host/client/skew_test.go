@@ -12,7 +12,7 @@ import (
 )
 
 // A recorded connector of this version accepts the client. A connector of another version
-// refuses it, and the program receives the refusal.
+// refuses the client, and the program receives the refusal.
 func TestSkewOfConnectors(t *testing.T) {
 	for _, v := range skewtest.Load(t) {
 		t.Run(v.Subprotocol(), func(t *testing.T) {

@@ -39,7 +39,8 @@ type Chunk struct {
 	// Otherwise the snapshot contains the changes since the last one, and its chunks are
 	// appended to the stored chunks.
 	Whole bool
-	// Last marks the last chunk. Without it the snapshot is incomplete and unusable.
+	// Last marks the last chunk. Without the last chunk, the snapshot is incomplete and
+	// unusable.
 	Last bool
 	// Position is the position of the snapshot. It is set only in the last chunk.
 	Position Position
@@ -50,8 +51,8 @@ type Chunk struct {
 // the chunks contain the state at the position of the last one. Each chunk is read only
 // when the consumer requests it.
 //
-// An error ends the snapshot and invalidates its chunks. It is a 503 *api.Status if
-// the collection has no state yet. It is a 410 if the collection was relisted
+// An error ends the snapshot and invalidates its chunks. The error is a 503 *api.Status
+// if the collection has no state yet. It is a 410 if the collection was relisted
 // meanwhile or changes faster than the chunks are read; take a new snapshot then.
 func (c *Collection) Snapshot(ctx context.Context, opts SnapshotOptions) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
@@ -90,7 +91,7 @@ func (c *Collection) Snapshot(ctx context.Context, opts SnapshotOptions) iter.Se
 	}
 }
 
-// stopSnapshot makes the engine free the snapshot. Errors are ignored.
+// stopSnapshot makes the engine free the snapshot. It ignores errors.
 func (c *Collection) stopSnapshot(id uint32) {
 	_ = c.client.call(context.Background(), func(l *loop) error {
 		return l.step((&wire.NextChunk{Request: id, Stop: true}).Append(nil))

@@ -30,7 +30,7 @@ func (s *snapshots[S]) finish(err error) {
 }
 
 // all yields the latest snapshot and then a new one for every change. A slow consumer
-// skips intermediate ones. The sequence ends with the error of finish or of ctx.
+// skips intermediate snapshots. The sequence ends with the error of finish or of ctx.
 func (s *snapshots[S]) all(ctx context.Context) iter.Seq2[*S, error] {
 	return func(yield func(*S, error) bool) {
 		var last *S

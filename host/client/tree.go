@@ -48,7 +48,7 @@ type TreeNode struct {
 type TreeSnapshot struct {
 	Root *TreeNode
 	// Truncated reports that a collection has more objects below the root than
-	// TreeOptions.Limit. The tree then lacks some of them.
+	// TreeOptions.Limit. The tree then lacks some of these objects.
 	Truncated bool
 	// Errors contains the reasons why objects of collections are missing or outdated,
 	// such as a missing right.
@@ -63,9 +63,9 @@ type TreeError struct {
 
 // Tree opens the live tree below the object with the given UID. The tree contains the
 // objects whose chain of owners reaches that object, as ViewOptions.Recursive finds them.
-// Only objects of the given collections are part of the tree, and owners are found in all
-// open collections of the client. An object that several collections contain is in the
-// tree once. Close the tree when done.
+// Only objects of the given collections are part of the tree, but chains of owners may
+// lead through all open collections of the client. An object that several collections
+// contain is in the tree once. Close the tree when done.
 func (c *Client) Tree(ctx context.Context, collections []*Collection, uid string, opts TreeOptions) (*Tree, error) {
 	switch {
 	case uid == "" || len(collections) == 0:
@@ -178,7 +178,7 @@ func (t *Tree) states() ([]sourceState, []<-chan struct{}) {
 			state.err = status.Err
 		}
 		if state.ended {
-			state.root, state.below = nil, nil // they are no longer up to date
+			state.root, state.below = nil, nil // the snapshots are no longer up to date
 		}
 		states[i] = state
 	}

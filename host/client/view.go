@@ -56,8 +56,8 @@ type Count struct {
 	Rows  uint64
 }
 
-// Groups contains the 1000 groups with the most rows, sorted by their values. OtherValues
-// and OtherRows count the other groups and their rows.
+// Groups contains up to 1000 groups, those with the most rows, sorted by their values.
+// OtherValues and OtherRows count the other groups and their rows.
 type Groups struct {
 	Values                 []Group
 	OtherValues, OtherRows uint64
@@ -153,10 +153,11 @@ func (v *View) Move(ctx context.Context, offset, limit uint32) error {
 	return v.move(ctx, func() wire.MoveView { return wire.MoveView{Offset: offset, Limit: limit} })
 }
 
-// MoveTo moves the window to the position of an object in the order, with a number of rows
-// before it. The window stays at this position: rows that are inserted or deleted above it
-// change Snapshot.Offset. If the object changes or is deleted later, the window does not
-// follow. If the collection does not have the object, the window stays at its offset.
+// MoveTo moves the window to the position of an object in the order, with a number of
+// rows before it. The window stays at this position: rows that are inserted or deleted
+// above it change Snapshot.Offset. If the object changes or is deleted later, the window
+// does not follow. If the collection does not contain the object, the window stays at its
+// current offset.
 func (v *View) MoveTo(ctx context.Context, key string, before, limit uint32) error {
 	return v.move(ctx, func() wire.MoveView {
 		return wire.MoveView{Offset: v.open.Offset, Limit: limit, Anchor: key, Before: before}

@@ -40,12 +40,12 @@ const defaultBuffer = 1000
 type WatchPolicy string
 
 const (
-	// Stall pauses the watch until there is room again. The watch ends with 410 if the
-	// client's history, limited by Config.MaxHistory, has evicted the next event of the
+	// Stall pauses the watch until the buffer has room again. The watch ends with 410 if
+	// the client's history, limited by Config.MaxHistory, has evicted the next event of the
 	// watch by then.
 	Stall WatchPolicy = "stall"
-	// Terminate ends the watch with 410 when its queue is full, as Kubernetes does.
-	// The consumer may resume from the last resource version that it received.
+	// Terminate ends the watch with 410 when the buffer is full, as Kubernetes does. The
+	// consumer may resume from the last resource version that it received.
 	Terminate WatchPolicy = "terminate"
 	// Conflate keeps only the newest state of each object.
 	Conflate WatchPolicy = "conflate"

@@ -72,7 +72,7 @@ func (b *Backend) Schema(ctx context.Context, resource api.Resource) (*api.Schem
 }
 
 // collection returns the collection of a resource once it is complete. It returns a 429
-// if that takes longer than readyTimeout.
+// if the collection takes longer than readyTimeout.
 func (b *Backend) collection(ctx context.Context, resource api.Resource) (*client.Collection, error) {
 	c, err := b.open(ctx, resource)
 	if err != nil {
