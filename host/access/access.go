@@ -110,7 +110,7 @@ func NewRequest(resource api.Resource, namespace string, fields selector.Fields)
 
 // Policy decides which objects a user may read. Its methods may use the network. A status
 // of 401 or 403 is a decision against the user. Any other status, such as 503, means that
-// the policy cannot decide at the moment. The context contains the [Client]. A Policy is
+// the policy cannot decide at present. The context contains the [Client]. A Policy is
 // safe for concurrent use.
 type Policy interface {
 	// Authenticate returns the user who presents the token, which may be empty.

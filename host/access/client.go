@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Client describes the origin of a request. The host adds it to the context of every call
-// to a [Policy].
+// Client describes the origin of a request. The host adds a Client to the context of
+// every call to a [Policy].
 type Client struct {
 	// Address is the client's address. It is invalid if the transport provides no address.
 	Address netip.Addr

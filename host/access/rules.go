@@ -38,8 +38,8 @@ type Ruler interface {
 	Rules(ctx context.Context, token string, user *User, namespace string) (*Rules, *api.Status)
 }
 
-// RulesOf returns the rules of a user. They are incomplete if the policy cannot list
-// them.
+// RulesOf returns the rules of a user. The rules are marked as incomplete if the policy
+// cannot list them.
 func RulesOf(ctx context.Context, p Policy, token string, user *User, namespace string) (*Rules, *api.Status) {
 	ruler, ok := p.(Ruler)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Tokens is a Policy that lets every client with one of a set of secrets read
+// Tokens is a Policy that lets every client that presents one of a set of secrets read
 // everything. It compares secrets in constant time.
 type Tokens struct {
 	mu       sync.Mutex

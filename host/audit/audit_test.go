@@ -157,7 +157,7 @@ func TestTheFileIsReopened(t *testing.T) {
 	assert.ErrorContains(t, err, "audit log: open")
 }
 
-// failing is a writer to a full disk.
+// failing is a writer that fails as if the disk were full.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }

@@ -1,7 +1,7 @@
 // Package audit records the decisions about clients. It counts the decisions, logs
 // refused tokens, and writes an audit log of reads.
 //
-// The audit log has one JSON object per line, an [Event]. Every get, list, watch and
+// Each line of the audit log is a JSON object, an [Event]. Every get, list, watch and
 // subscription has a line for its decision, written before the client receives any data.
 // Another line follows if the right is withdrawn later. A refused token has a line as
 // well. An accepted token has no line, because the lines of the following reads name the
@@ -10,6 +10,6 @@
 // Lines are written one at a time while the request waits, as kube-apiserver does, so
 // that no event is lost. A line that cannot be written is counted and logged, and the
 // request continues. Unauthenticated clients cannot fill the disk: texts are truncated,
-// and refused tokens beyond a rate have no line. The next line of a refused token
+// and refused tokens that exceed a rate have no line. The next line of a refused token
 // contains the number of omitted lines.
 package audit

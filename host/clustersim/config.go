@@ -9,8 +9,8 @@ import (
 // Config configures a simulation. The zero value is a cluster of 10,000 pods that
 // changes 200 times a second.
 type Config struct {
-	// Pods is the initial number of pods. Scaling changes the number, but keeps it close
-	// to Pods. Zero means 10,000.
+	// Pods is the initial number of pods. Scaling changes the number of pods, but keeps it
+	// close to Pods. Zero means 10,000.
 	Pods int
 	// Rate is the approximate number of objects that Run writes per second. Zero
 	// means 200.

@@ -34,7 +34,7 @@ type Limit struct {
 	// refusals and is not counted.
 	Code int
 	// Uncounted marks a limit whose refusals are not counted, because the HTTP server
-	// applies it by itself.
+	// applies the limit by itself.
 	Uncounted bool
 	// Help is the flag's help text. It describes the limited quantity and the effect
 	// at the limit.
@@ -132,8 +132,8 @@ func (s *Set) Count(l *Limit) {
 	}
 }
 
-// CountStatus counts a refusal that the core made. The Cause of its Status names
-// the limit; a Status with any other Cause is ignored.
+// CountStatus counts a refusal that the core made. The Cause of the Status names the
+// limit; CountStatus ignores a Status with any other Cause.
 func (s *Set) CountStatus(status *api.Status) {
 	if s == nil || status == nil || status.Cause == "" {
 		return

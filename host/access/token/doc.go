@@ -6,10 +6,10 @@
 // is for reading or for feeding. A token grants only the named rights. It cannot be
 // revoked, so choose an early expiry.
 //
-// [Keys] sign and verify. The first key signs and every key verifies. To replace a
-// key, insert a new one before it, and remove the old one when its last token has
-// expired. A key is a text of at least [MinKeyBytes] bytes without white space,
-// which is used unmodified:
+// [Keys] sign and verify. The first key signs and every key verifies. To replace a key,
+// insert the new key before it, and remove the old key when the last token signed with it
+// has expired. A key is a text of at least [MinKeyBytes] bytes without white space, which
+// is used unmodified:
 //
 //	openssl rand -base64 48
 //
