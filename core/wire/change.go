@@ -24,9 +24,9 @@ type Change struct {
 }
 
 // Base identifies the earlier version that a body of codec Delta refers to. Base is zero
-// for other bodies. The body of the base is not a Delta and uses the same dictionary.
-// This body is omitted (NoBody) if the reader has it: for the previous version, and for
-// the base of the previous version.
+// for other bodies. The body of the base is not a Delta and uses the same dictionary. The
+// frame omits this body (NoBody) if the base is the previous version or the base of that
+// version, because the reader then has the body.
 type Base struct {
 	ResourceVersion api.ResourceVersion
 	Body            api.Body
@@ -98,8 +98,7 @@ func (r *reader) content(c *Change) {
 	}
 }
 
-// before returns the next version, which is lower than rv and encoded as the difference
-// from rv.
+// before reads a version that is lower than rv and encoded as the difference from rv.
 func (r *reader) before(rv api.ResourceVersion) api.ResourceVersion {
 	behind := r.rv()
 	if behind == 0 || behind >= rv {

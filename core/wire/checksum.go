@@ -4,7 +4,8 @@ package wire
 // a message whose checksum differs, and accepts a message without a Checksum.
 //
 // TCP and TLS protect the data on each connection, but not inside a proxy between two
-// connections. A body with a changed byte often still decodes, to a different object.
+// connections. A body with a changed byte often decodes without an error, to a different
+// object.
 type Checksum struct {
 	Sum uint32
 }
@@ -45,9 +46,9 @@ func Intact(message []byte) bool {
 }
 
 // messageSum returns the checksum of a message, folded to 32 bits. The halves of the
-// checksum depend on each other, so an XOR of both may hide a change. The finalizer of
-// MurmurHash3 is therefore applied first: a bijection that makes each bit depend on every
-// bit of the checksum.
+// checksum depend on each other, so an XOR of both may hide a change. messageSum
+// therefore first applies the finalizer of MurmurHash3, a bijection that makes each bit
+// depend on every bit of the checksum.
 func messageSum(message []byte) uint32 {
 	sum := checksum(message)
 	sum = (sum ^ sum>>33) * 0xff51afd7ed558ccd

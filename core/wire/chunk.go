@@ -29,7 +29,7 @@ type Chunk struct {
 	LabelSelector      string
 	FieldSelector      string
 	MetadataOnly       bool
-	ClusterID          string              // the history of the resource versions
+	ClusterID          string              // identifies the history of the resource versions
 	From               api.ResourceVersion // the version that the changes start from; zero for a complete state
 	LastProgressMillis int64               // time of the last progress, on the clock of Tick
 	Previous           uint64              // checksum of the previous chunk; zero in the first

@@ -1,6 +1,6 @@
 package wire
 
-// CloseWatch ends a watch. No further events are delivered.
+// CloseWatch ends a watch. The engine delivers no further events.
 type CloseWatch struct {
 	Watch uint32
 }

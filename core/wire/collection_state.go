@@ -11,7 +11,7 @@ type CollectionState struct {
 	LastProgressMillis int64               // time of the last progress, on the clock of Tick
 	NextAttemptMillis  int64               // time of the next attempt to connect, on the same clock; zero if none is scheduled
 	Objects            uint64
-	Loaded             uint64      // objects received of the snapshot in progress
+	Loaded             uint64      // number of objects received from the snapshot in progress
 	Total              uint64      // estimated number of objects in that snapshot
 	Bodies             uint64      // number of objects whose body has arrived
 	Status             *api.Status // the reason for the state, if there is one

@@ -22,7 +22,8 @@ type Type byte
 // types.
 const Optional Type = 0x80
 
-// Next splits the first frame off a message. The payload aliases the message.
+// Next returns the type and the payload of the first frame of a message, and the rest of
+// the message. The payload aliases the message.
 func Next(message []byte) (t Type, payload, rest []byte, err error) {
 	r := reader{b: message}
 	t = Type(r.byte())

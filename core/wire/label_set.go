@@ -4,7 +4,7 @@ import "github.com/watchglass/watchglass/core/api"
 
 // LabelSet assigns an ID to a label set. Later frames of the subscription refer to the
 // set by this ID. A later frame may redefine an ID. A connector that has discarded a
-// definition sends it again before it uses the ID.
+// definition sends the definition again before it uses the ID.
 type LabelSet struct {
 	Subscription uint32
 	ID           uint32

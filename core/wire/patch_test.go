@@ -143,7 +143,7 @@ func TestPatchForAnotherBaseIsRefused(t *testing.T) {
 	require.False(t, ok, "cells of other kinds")
 }
 
-// FuzzPatch applies any patch to any envelope, which must yield an envelope or an
+// FuzzPatch applies any patch to any envelope. The result must be a valid envelope or an
 // error. A patch between two envelopes must convert one to the other.
 func FuzzPatch(f *testing.F) {
 	f.Add([]byte(webPatch), []byte(pod(jsonBody)), []byte(pod2))

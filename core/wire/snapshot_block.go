@@ -6,9 +6,9 @@ import "github.com/watchglass/watchglass/core/api"
 // in bytes.
 const maxBlock = 1 << 20
 
-// maxBlockObjects is the maximum number of objects in a block, and of label sets. The
-// size of the sections alone does not limit memory, because decoded objects are larger. A
-// connector sends at most 192 objects.
+// maxBlockObjects is the maximum number of objects in a block, and also of label sets in
+// a block. The size of the sections alone does not limit memory, because decoded objects
+// are larger. A connector sends at most 192 objects.
 const maxBlockObjects = 1 << 10
 
 // SnapshotBlock contains neighboring objects of a snapshot, like [SnapshotPart],

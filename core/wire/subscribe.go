@@ -25,14 +25,14 @@ type Subscribe struct {
 	DeltaEpochSince api.ResourceVersion
 	MetadataOnly    bool // omit bodies
 	// RowsFirst requests a snapshot without bodies. The bodies follow as [SnapshotBodies]
-	// while the subscription is live. A connector that cannot do that sends a complete
-	// snapshot, regardless of the ResourceVersion.
+	// while the subscription is live. A connector that does not support this sends a
+	// complete snapshot, regardless of the ResourceVersion.
 	RowsFirst bool
 	// BodiesFrom is the first key whose body the reader lacks, if RowsFirst is set and
 	// the reader resumes.
 	BodiesFrom api.Key
-	// SnapshotFrom continues a snapshot that was interrupted. The reader has the objects
-	// before this key as of ResourceVersion. It is empty otherwise.
+	// SnapshotFrom asks the connector to continue an interrupted snapshot at this key. The
+	// reader has the objects before this key as of ResourceVersion. It is empty otherwise.
 	SnapshotFrom api.Key
 	Credit       uint64 // bytes of data frames that the reader accepts before it grants more
 }
