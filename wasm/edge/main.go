@@ -57,11 +57,11 @@ func misconfigured(err error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusInternalServerError)
-		w.Write(append(status, '\n')) // the client may be gone
+		w.Write(append(status, '\n')) // an error means that the client is gone
 	})
 }
 
-// object sends requests to a Durable Object.
+// object is an http.RoundTripper that sends requests to one Durable Object.
 type object struct {
 	objects *cloudflare.DurableObjectNamespace
 	name    string
@@ -96,8 +96,8 @@ func (o object) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// body is a response body. Close does not cancel a stream that has ended, because no code
-// would handle the result of the cancellation.
+// body is the body of a response from a Durable Object. Close does not cancel a stream
+// that has ended, because no code would handle the result of the cancellation.
 type body struct {
 	io.ReadCloser
 	ended bool

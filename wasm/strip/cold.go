@@ -39,7 +39,7 @@ type coldCall struct {
 }
 
 // addCold adds one function to the module for each cold function in names. It returns a
-// description of the calls to each, by the index of the cold function.
+// coldCall for each cold function, by the index of that function.
 func (m *module) addCold(names []string) (map[uint64]coldCall, error) {
 	calls := make(map[uint64]coldCall)
 	imports, functions, err := m.functions()

@@ -61,8 +61,8 @@
 //
 // # Engine requirements
 //
-// An engine must support fixed-width vectors, which are part of WebAssembly 2.0.
-// Chrome 91, Firefox 89, Safari 16.4, Node 16.4, workerd and wazero do, on processors
+// An engine must support fixed-width vectors, which are part of WebAssembly 2.0. Chrome
+// 91, Firefox 89, Safari 16.4, Node 16.4, workerd and wazero support them, on processors
 // of the last fifteen years. Other engines reject the module.
 //
 // # Supported releases of Go

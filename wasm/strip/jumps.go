@@ -12,10 +12,10 @@ import (
 // iteration, and few values stay in registers between blocks.
 //
 // A basic block starts where a WebAssembly block ends. At a jump to a later basic block,
-// the WebAssembly block that ends before it is still open. A branch out of that
-// WebAssembly block reaches the same basic block. Forward jumps become branches, and a
-// loop without other jumps becomes a block. Backward jumps stay. The table also stays,
-// because a suspended function resumes through it.
+// the WebAssembly block that ends where the later one starts is still open. A branch out
+// of that WebAssembly block reaches the same basic block. Forward jumps become branches,
+// and a loop without other jumps becomes a block. Backward jumps stay. The table also
+// stays, because a suspended function resumes through it.
 
 const codeSection = 10
 

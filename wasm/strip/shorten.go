@@ -35,7 +35,7 @@ func (m *module) words() map[uint64]bool {
 }
 
 // shareAddresses makes calls that never return share a return address, if the runtime's
-// tables contain the same values for their original addresses. The parameter at is the
+// tables contain the same values for the original addresses. The parameter at is the
 // address of the function's entry. The runtime uses the return address of such a call
 // only to find the pointers in a frame.
 func (t *tables) shareAddresses(at uint64, steps []step) []step {

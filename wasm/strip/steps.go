@@ -12,7 +12,7 @@ type step struct {
 }
 
 // split returns the instructions of a function, and the declarations of its locals as
-// encoded in the file. It returns no instructions if one of them is unknown.
+// encoded in the file. It returns no instructions if an instruction is unknown.
 func split(content []byte) (locals []byte, steps []step) {
 	f := &body{reader: reader{rest: content}}
 	for range f.vectorLength() {
