@@ -26,9 +26,9 @@ type CollectionOptions struct {
 	// kind and a path, and no printer. If the connector is too old to compute columns, the
 	// collection closes with the cause ColumnsUnsupported.
 	//
-	// Columns with the Printer "join" are added to the default columns, in views. Each
-	// shows a column of the object with the same key in another resource. The Path is the
-	// other resource and the name of the column in that resource, such as
+	// Columns with the Printer "join" are added to the default columns, but only in views.
+	// Each shows a column of the object with the same key in another resource. The Path is
+	// the other resource and the name of the column in that resource, such as
 	// "metrics.k8s.io/v1beta1/pods CPU". All join columns must name the same resource,
 	// which the client reads with its own rights. While that resource cannot be read, the
 	// cells are Null, and [Status.Err] of the live collection contains the reason.

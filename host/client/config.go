@@ -17,7 +17,8 @@ type Config struct {
 	// "ws://localhost:8080/watch". ws, wss, http and https are supported. It must not
 	// contain credentials, because URLs appear in logs.
 	URL string
-	// Token is sent to the connector when a connection opens.
+	// Token is the credential that the client sends to the connector when a connection
+	// opens.
 	Token string
 	// Client names this program in the connector's logs. Default
 	// "watchglass-go".

@@ -15,7 +15,7 @@ func (w *world) object(key api.Key, opts ObjectOptions) *ObjectHandle {
 	return h
 }
 
-// until waits until the state of an object satisfies want.
+// until waits until a snapshot of an object satisfies want, and returns that snapshot.
 func (w *world) until(h *ObjectHandle, want func(*ObjectSnapshot) bool) *ObjectSnapshot {
 	w.t.Helper()
 	for snapshot, err := range h.Changes(w.ctx) {

@@ -42,7 +42,8 @@ type Chunk struct {
 	// Last marks the last chunk. Without the last chunk, the snapshot is incomplete and
 	// unusable.
 	Last bool
-	// Position is the position of the snapshot. It is set only in the last chunk.
+	// Position identifies the state that the snapshot completes, for use as Since of the
+	// next snapshot. It is set only in the last chunk.
 	Position Position
 }
 
@@ -133,7 +134,7 @@ func (c *Collection) hand(ctx context.Context, f *wire.RestoreChunk) error {
 			c.restoring = nil
 		}
 		var refusal *api.Status
-		if errors.As(err, &refusal) { // larger than any valid chunk
+		if errors.As(err, &refusal) { // the chunk is larger than any valid one
 			c.restoreErr = err
 			return l.step((&wire.RestoreChunk{Collection: c.id, End: true}).Append(nil))
 		}

@@ -18,8 +18,8 @@ type WatchOptions struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
-	// ResourceVersion is the start of the watch. Empty or "0" starts with the
-	// existing objects, as ADDED events.
+	// ResourceVersion is the start of the watch. If it is empty or "0", the watch starts
+	// with the existing objects, as ADDED events.
 	ResourceVersion      string
 	ResourceVersionMatch ResourceVersionMatch
 	SendInitialEvents    *bool
@@ -81,7 +81,8 @@ type Event struct {
 // WatchEnd is the reason why a watch ended.
 type WatchEnd = api.WatchEnd
 
-// Watch is a running watch. Only one goroutine at a time may read its events.
+// Watch is a stream of the changes of a collection. Only one goroutine at a time may read
+// its events.
 type Watch struct {
 	collection *Collection
 	id         uint32
