@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// User is the user of a token, with the attributes of a Kubernetes user.
+// User identifies the user of a token, with the attributes of a Kubernetes user.
 type User struct {
 	Name   string
 	UID    string
@@ -64,7 +64,7 @@ type Request struct {
 	Path string
 }
 
-// String returns a description of the request for messages.
+// String returns a description of the request for logs and error messages.
 func (r Request) String() string {
 	var b strings.Builder
 	if r.Verb != "" {
