@@ -21,7 +21,7 @@ type Config struct {
 	Namespaces int
 	// Nodes is the number of nodes. Zero means one per hundred pods, at least three.
 	Nodes int
-	// Now is the clock of timestamps in objects. Nil means time.Now.
+	// Now returns the current time, for timestamps in objects. Nil means time.Now.
 	Now func() time.Time
 }
 
