@@ -13,8 +13,8 @@ import (
 
 const contentType = "application/json"
 
-// These constants are the values of the "as" parameter of a media type, which requests a
-// conversion.
+// These constants are the supported values of the media type parameter "as", which requests
+// a conversion.
 const (
 	asObject       = ""
 	asTable        = "Table"
@@ -23,8 +23,8 @@ const (
 	asDiscovery    = "APIGroupDiscoveryList"
 )
 
-// conversion identifies a representation by the "as", "g" and "v" parameters of a media
-// type. Zero is plain JSON.
+// conversion identifies a representation by the media type parameters "as", "g" and "v".
+// The zero value means plain JSON.
 type conversion struct{ as, group, version string }
 
 const (
@@ -39,14 +39,14 @@ type clause struct {
 	quality   float64
 }
 
-// maxClauses is the number of clauses after which parsing stops, so that a hostile header
-// cannot cause much work. kubectl sends three clauses.
+// maxClauses is the number of valid clauses after which parsing stops, so that a hostile
+// header cannot cause much work. kubectl sends three clauses.
 const maxClauses = 32
 
 // negotiate selects the client's preferred representation among plain JSON and the offered
 // conversions (rules P3, P12, P13). It skips clauses that are malformed, name another
-// encoding, or request a conversion that is not offered. If no clause remains, it returns
-// a 406. Without an Accept header, it selects plain JSON.
+// encoding, or request a conversion that is not offered. If no clause remains, negotiate
+// returns a 406. Without an Accept header, negotiate selects plain JSON.
 func negotiate(header http.Header, offered ...conversion) (conversion, *api.Status) {
 	accept := strings.Join(header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {
@@ -73,8 +73,8 @@ func negotiate(header http.Header, offered ...conversion) (conversion, *api.Stat
 
 func (c conversion) params() string { return ";g=" + c.group + ";v=" + c.version + ";as=" + c.as }
 
-// parseAccept returns the clauses in descending order of quality. Clauses of equal
-// quality keep the order of the header.
+// parseAccept returns the valid clauses of an Accept header in descending order of quality.
+// Clauses of equal quality keep their order in the header.
 func parseAccept(accept string) []clause {
 	var clauses []clause
 	for text := range strings.SplitSeq(accept, ",") {

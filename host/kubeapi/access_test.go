@@ -16,8 +16,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// book is a policy that lists the permitted requests of each token. A token is the name
-// of its user, and "*" permits all requests.
+// book is a policy that lists the permitted requests of each token. The name of a user is
+// also the user's token, and "*" permits all requests.
 type book struct {
 	mu     sync.Mutex
 	rights map[string][]string
@@ -83,7 +83,7 @@ func TestRequestsAreWeighedOneByOne(t *testing.T) {
 		w.header.Set("Authorization", "Bearer ben")
 		for path, code := range map[string]int{
 			"/api/v1/namespaces/a/pods":                         200,
-			"/api/v1/pods?fieldSelector=metadata.namespace%3Da": 403, // as by kube-apiserver
+			"/api/v1/pods?fieldSelector=metadata.namespace%3Da": 403, // as in kube-apiserver
 			"/api/v1/pods":                                           403,
 			"/api/v1/namespaces/b/pods":                              403,
 			"/api/v1/namespaces/a/pods/x":                            200,
@@ -186,13 +186,13 @@ func TestRemovedTokenEndsItsWatchesImmediately(t *testing.T) {
 	})
 }
 
-// wavering is a policy that accepts a token once, then fails to decide, and finally
-// rejects the token.
+// wavering is a policy that first accepts a token, then returns errors, and finally rejects
+// the token.
 type wavering struct {
 	access.Policy
 	valid  context.Context
 	asked  atomic.Int32
-	decide int32 // the number of the call of Authenticate that rejects the token
+	decide int32 // the call number at which Authenticate rejects the token
 }
 
 func (u *wavering) Authenticate(context.Context, string) (*access.User, *api.Status) {

@@ -12,9 +12,9 @@ import (
 // use. An *api.Status error is sent to the client; every other error becomes a 500 (rule
 // C9).
 //
-// A context applies to the call that receives it. The context of List also applies to
-// the iteration over the list's items. The context of Watch does not apply to the
-// running watch.
+// Canceling a context aborts the call that received it. Canceling the context of List
+// also aborts the iteration over the list's items. Canceling the context of Watch
+// does not end a running watch.
 type Backend interface {
 	// Resources returns all served resources. The caller must not modify the slice.
 	Resources(ctx context.Context) ([]Resource, error)
@@ -33,16 +33,18 @@ type Backend interface {
 	Watch(ctx context.Context, resource api.Resource, options WatchOptions) (Watch, error)
 }
 
-// Weigher is a Backend that can estimate the cost of a read before it is admitted.
+// Weigher is a Backend that can estimate the cost of a read before the handler admits the
+// read.
 type Weigher interface {
 	// Weigh waits until a list with these options can be served immediately, and
-	// returns the number of objects that it will visit. If it has to wait, it first calls
-	// the function "waiting" once. If that function fails, Weigh returns its error.
+	// returns the number of objects that the list will visit. If Weigh has to wait, it
+	// first calls the function "waiting" once. If "waiting" returns an error, Weigh
+	// returns that error.
 	Weigh(ctx context.Context, resource api.Resource, options ListOptions, waiting func() error) (objects int, err error)
 }
 
 // GetNotOlder implements Get with a minimum resource version for a backend that supports
-// the minimum only in List. It lists with a selector for the name.
+// the minimum only in List. It calls List with a field selector for the name.
 func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.Key, resourceVersion string) (Object, error) {
 	named, err := selector.PinName(selector.Fields{}, key.Name())
 	if err != nil {
@@ -63,7 +65,7 @@ func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.
 	return nil, api.NotFound(string(key) + " not found")
 }
 
-// Resource is the discovery information of a resource.
+// Resource is a resource with its discovery information.
 type Resource struct {
 	api.Resource
 	Kind       string
@@ -84,7 +86,7 @@ type Object interface {
 
 // ListOptions are the options of a Kubernetes list.
 type ListOptions struct {
-	// Client names the user or address whose allowance of evaluations is used.
+	// Client is the user or address to whose allowance selector evaluations are charged.
 	Client          string
 	Namespace       string
 	Selection       selector.Selection
@@ -109,7 +111,7 @@ type List struct {
 
 // WatchOptions are the options of a Kubernetes watch.
 type WatchOptions struct {
-	// Client names the user or address whose allowance of evaluations is used.
+	// Client is the user or address to whose allowance selector evaluations are charged.
 	Client            string
 	Namespace         string
 	Selection         selector.Selection
@@ -125,11 +127,12 @@ type WatchOptions struct {
 // Watch is a running watch. Only one goroutine may use it.
 type Watch interface {
 	// Next waits for events and returns the available ones in order: at least one, and a
-	// bounded number. The events are valid until the next call. An error reports why the
-	// watch ended: io.EOF after a normal end, such as a timeout. The client receives any
-	// other error as an ERROR event.
+	// bounded number. The events are valid until the next call of Next. An error reports
+	// why the watch ended: io.EOF after a normal end, such as a timeout. The client
+	// receives any other error as an ERROR event.
 	Next(ctx context.Context) ([]Event, error)
-	// Close ends the watch and drops queued events. It must be called exactly once.
+	// Close ends the watch and drops queued events. The caller must call Close exactly
+	// once.
 	Close()
 }
 
@@ -137,9 +140,10 @@ type Watch interface {
 type Event struct {
 	Type   api.EventType
 	Object Object // the changed object; nil for a bookmark or an error
-	// ResourceVersion is the version of the object or of the bookmark.
+	// ResourceVersion is the version of the object, or the version that the bookmark
+	// reports.
 	ResourceVersion api.ResourceVersion
 	// InitialEventsEnd marks the bookmark that ends the initial events.
 	InitialEventsEnd bool
-	Status           *api.Status // status of an ERROR event, which the handler creates from an error
+	Status           *api.Status // status of an ERROR event; the handler creates these events from errors of Next
 }

@@ -16,7 +16,7 @@ import (
 const protobufType = "application/vnd.kubernetes.protobuf"
 
 // decodeReview decodes a review from JSON or protobuf. The kind and apiVersion in the
-// body must be those of the resource, unless both are absent.
+// body must match the resource, unless both are absent.
 func decodeReview(mediaType string, body []byte, resource *Resource) (*review, *api.Status) {
 	parsed, _, err := mime.ParseMediaType(mediaType)
 	if mediaType == "" {
@@ -74,7 +74,7 @@ func decodeProtobuf(body []byte, into *review) error {
 			return nil
 		},
 	})
-	if err != nil || into.Kind == "SelfSubjectReview" { // its only other member is the status
+	if err != nil || into.Kind == "SelfSubjectReview" { // a SelfSubjectReview has no spec
 		return err
 	}
 	return eachField(raw, map[field]func([]byte) error{2: func(spec []byte) error { return decodeSpec(spec, into) }})
@@ -111,8 +111,8 @@ func decodeTexts(message []byte, texts map[field]*string) error {
 	return eachField(message, fields)
 }
 
-// eachField calls, for each length-delimited field of a message, the function registered
-// for its number. It skips all other fields.
+// eachField passes the value of each length-delimited field of a message to the function
+// registered for the field number. It skips all other fields.
 func eachField(message []byte, fields map[field]func([]byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/apiversion"
 )
 
-// These types are the discovery documents, reduced to the members that this package
-// writes.
+// These types are the documents of unaggregated discovery, reduced to the members that this
+// package writes.
 type (
 	apiVersions struct {
 		Kind     string          `json:"kind"`
@@ -193,8 +193,8 @@ func describeGroup(all []Resource, name string) apiGroup {
 	return apiGroup{Name: name, Versions: versions, Preferred: versions[0]}
 }
 
-// describeVersion describes the resources of a group and version, or returns nil if
-// there are none.
+// describeVersion returns the document that lists the resources of a group and version, or
+// nil if the version has no resources.
 func describeVersion(all []Resource, gv api.Resource) any {
 	list := resourceList{Kind: "APIResourceList", APIVersion: "v1", GroupVersion: gv.APIVersion()}
 	for _, r := range inVersion(all, gv.Group, gv.Version) {
@@ -221,8 +221,8 @@ func inVersion(all []Resource, group, version string) []Resource {
 	return found
 }
 
-// aggregate returns one document that describes all named groups, or the core group if
-// named is false.
+// aggregate returns one discovery document for all groups that have a name or, if named is
+// false, for the core group.
 func aggregate(all []Resource, named bool) discoveryList {
 	list := discoveryList{Kind: asDiscovery, APIVersion: discoveryGroup + "/" + aggregated.version, Items: []groupDiscovery{}}
 	names := []string{""}

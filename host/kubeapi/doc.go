@@ -12,21 +12,23 @@
 //
 // # Watches
 //
-// The headers of a watch are sent before the first event (rule P1). A later failure is
-// sent as an ERROR event, which ends the stream (rule P6). An earlier failure is sent as
-// a Status with its HTTP code (rule P7). A watch ends without an event after its timeout
-// and when the server stops. The watch of a slow client ends with a 410 that names the
-// cause (rule P10). The client then resumes from its last resource version. If the
-// backend no longer has that part of the history, the new watch ends with 410 too.
+// The headers of a watch are sent before the first event (rule P1). A failure after the
+// headers is sent as an ERROR event, which ends the stream (rule P6). A failure before
+// the headers is sent as a Status with its HTTP code (rule P7). A watch ends without an
+// event after its timeout and when the server stops. The watch of a slow client ends
+// with a 410 that names the cause (rule P10). The client then resumes from its last
+// resource version. If the backend no longer has the changes since that version, the new
+// watch ends with 410 too.
 //
-// The backend limits the events that wait for a slow client, and ends the watch at the
-// limit. A client that accepts no data for the write timeout is disconnected. Watches and
-// other requests beyond [limit.MaxWatches] and [limit.MaxRequests] get 429. Clients share
-// these limits, but one client with small requests can use only about half of the
-// capacity. A list of many objects counts as several requests. [limit.MaxWaitingRequests]
-// limits requests that wait for a first list or for a resource version. After 20 refusals
-// of a client within a second, further responses with 429 are delayed by a second.
-// [limit.MaxWaitingRequests] also limits the number of delayed refusals.
+// The backend limits the number of queued events of a slow client, and ends the watch at
+// the limit. A client that accepts no data for the write timeout is disconnected. Watches
+// and other requests beyond [limit.MaxWatches] and [limit.MaxRequests] get 429. All
+// clients share these two limits, but one client with small requests can use only about
+// half of the capacity. A list of many objects counts as several requests.
+// [limit.MaxWaitingRequests] limits the requests that wait for the source's first list or
+// for a resource version. After a client has received 20 refusals within a second, its
+// further 429 responses are delayed by a second. [limit.MaxWaitingRequests] also limits
+// the number of delayed refusals.
 //
 // # Rights
 //
@@ -35,19 +37,20 @@
 // describe only what this API permits. Writes, subresources and paths that are not served
 // are therefore denied, with a reason, regardless of the user's rights at the
 // kube-apiserver. Selectors in a review are ignored, so the response applies to all
-// objects. The policy decides whether a user may read. It may return cached decisions.
+// objects. The policy decides whether a user may read. The policy may return cached
+// decisions.
 //
 // # Differences from kube-apiserver
 //
 //   - All methods except GET, HEAD and OPTIONS return 405. The only exception is a POST
-//     that creates one of these reviews.
+//     that creates one of the self reviews above.
 //   - Only JSON is served. Reviews are also read as protobuf. A client that accepts
 //     only protobuf or CBOR gets 406.
 //   - Subresources and /openapi return 404.
 //   - A read without a resource version returns the state of the cache, not of the
 //     storage (rule C12).
-//   - The watch parameter is supported on the path of an object (rule P1); kube-apiserver
-//     ignores it there.
+//   - The parameter "watch" also works on the path of one object (rule P1). kube-apiserver
+//     ignores the parameter on such a path.
 //   - A get with a malformed resource version returns 400, not 500 (rule C8).
 //   - The items of a list contain their kind, for every resource.
 //   - A negative limit or timeoutSeconds returns 400 instead of being ignored.

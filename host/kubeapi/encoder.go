@@ -14,12 +14,12 @@ type encoder struct {
 	as      string
 	include include
 	now     int64 // milliseconds, for the ages in a table
-	headed  bool  // the column definitions were written; only the first event of a watch contains them
+	headed  bool  // the column definitions have been written; a watch sends them only in its first event
 }
 
 const metaVersion = metaGroup + "/v1"
 
-// appendSingle appends one object as a separate document.
+// appendSingle appends one object as a complete document, not as an item of a list.
 func (enc *encoder) appendSingle(dst []byte, o Object) []byte {
 	switch enc.as {
 	case asTable:
@@ -33,7 +33,7 @@ func (enc *encoder) appendSingle(dst []byte, o Object) []byte {
 }
 
 // appendObject appends an object, and adds its apiVersion and kind if they are missing.
-// Outside a list, clients need both to decode the object.
+// Clients need both to decode an object outside a list.
 func (enc *encoder) appendObject(dst, object []byte) []byte {
 	hasKind, hasVersion := objectjson.Member(object, "kind") != nil, objectjson.Member(object, "apiVersion") != nil
 	body := object
@@ -50,7 +50,7 @@ func (enc *encoder) appendObject(dst, object []byte) []byte {
 	if !hasVersion {
 		dst = append(appendText(append(dst, `"apiVersion":`...), enc.schema.Resource.APIVersion()), ',')
 	}
-	return append(dst, body[1:]...) // valid JSON, because metadata follows
+	return append(dst, body[1:]...) // the comma is valid JSON, because every object has more members, such as metadata
 }
 
 // appendMetadata appends an object as PartialObjectMetadata (rule P13).
@@ -96,7 +96,7 @@ func (enc *encoder) appendItem(dst []byte, o Object) []byte {
 	return append(dst, o.JSON()...)
 }
 
-// appendEvent appends a watch event and its newline (rule P2).
+// appendEvent appends a watch event and a newline (rule P2).
 func (enc *encoder) appendEvent(dst []byte, e *Event) []byte {
 	dst = append(dst, `{"type":"`...)
 	dst = append(dst, e.Type.String()...)
@@ -113,8 +113,9 @@ func (enc *encoder) appendEvent(dst []byte, e *Event) []byte {
 }
 
 // appendBookmark appends an object of the requested kind that contains only a
-// version (rule P8). The bookmark that ends the initial events carries an annotation. A
-// table without objects therefore includes the metadata in this row (rule P12).
+// version (rule P8). The bookmark that ends the initial events carries an annotation.
+// The row of that bookmark therefore includes the metadata, even with
+// includeObject=None (rule P12).
 func (enc *encoder) appendBookmark(dst []byte, e *Event) []byte {
 	include := enc.include
 	if e.InitialEventsEnd && include == includeNone {
@@ -125,7 +126,7 @@ func (enc *encoder) appendBookmark(dst []byte, e *Event) []byte {
 	return dst
 }
 
-// bookmark is an object that contains only its version.
+// bookmark is the Object that a bookmark event sends. It contains only a resource version.
 type bookmark struct {
 	schema *api.Schema
 	event  *Event
@@ -143,7 +144,7 @@ func (b bookmark) JSON() []byte {
 	return append(dst, "}}"...)
 }
 
-// versionOf returns the metadata.resourceVersion of an object.
+// versionOf returns the metadata.resourceVersion of an object, or "" if it is missing.
 func versionOf(object []byte) string {
 	var version string
 	if text := objectjson.Member(objectjson.Member(object, "metadata"), "resourceVersion"); text != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Config configures a handler. Backend is required. The zero value of every other field
+// Config configures a handler. Backend is required. Every other field may be zero, which
 // selects a default.
 type Config struct {
 	Backend Backend
@@ -22,22 +22,24 @@ type Config struct {
 	// authorizes the user to get, list or watch. If Access is nil, every client may read
 	// everything.
 	Access access.Policy
-	// Observer receives every decision of Access. Nil disables it.
+	// Observer receives every decision of Access. If Observer is nil, decisions are not
+	// reported.
 	Observer access.Observer
 	// ReviewInterval is the maximum time between two reviews of a watch's authorization.
 	// A review happens earlier when a decision of Access expires. Zero means
 	// access.ReviewInterval.
 	ReviewInterval time.Duration
-	// Limits contains the resource limits of the server, and counts refusals. Nil selects
-	// the default limits and counts nothing.
+	// Limits contains the resource limits of the server, and counts refusals. If Limits is
+	// nil, the default limits apply, and refusals are not counted.
 	Limits *limit.Set
 	// Ready returns an error while requests cannot be served; /readyz calls it. If Ready
-	// is nil, the source counts as ready.
+	// is nil, /readyz reports the source as ready.
 	Ready func(context.Context) error
-	// Ended is called after each request with the verb and the code that the type [Ended]
-	// describes, and with the duration. It may be nil.
+	// Ended is called after each request with the duration, and with the verb and the code
+	// that the type [Ended] describes. It may be nil.
 	Ended func(verb string, code int, took time.Duration)
-	// Server identifies this build. /version appends it to gitVersion, after a plus sign.
+	// Server identifies this build. /version appends Server to gitVersion, after a plus
+	// sign.
 	Server string
 }
 
@@ -52,7 +54,7 @@ type Handler struct {
 	open     openWatches
 
 	// A request occupies seats while Access decides, while it waits for data, and while
-	// it is served. Each of these states has its own seats, so that unauthenticated or
+	// it is served. Each of these states has separate seats, so that unauthenticated or
 	// waiting requests do not block others.
 	deciding, waiting, requests, watches *seats
 	refusals                             *refusals
@@ -91,7 +93,7 @@ const allowed = "GET, HEAD, OPTIONS"
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if client := access.ClientOf(r.Context()); client.Header == nil { // without host/server
+	if client := access.ClientOf(r.Context()); client.Header == nil { // host/server did not add the client
 		client.Header, client.TLS = r.Header, r.TLS
 		r = r.WithContext(access.WithClient(r.Context(), client))
 	}
@@ -111,18 +113,18 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case status == nil:
-	case r.Context().Err() != nil && status.Code != api.CodeTimeout: // after a read timeout the context has ended as well
+	case r.Context().Err() != nil && status.Code != api.CodeTimeout: // a read timeout also cancels the context
 		out.code = codeClientGone
 	default:
 		fail(out, status, request.about(status))
 	}
 }
 
-// codeClientGone is the code that the metrics use for requests whose client disconnected
-// before the response.
+// codeClientGone is the code in the metrics for requests whose client disconnected before
+// the response.
 const codeClientGone = 499
 
-// request is the state of a request.
+// request is the state of one request while it is served.
 type request struct {
 	route
 	params
@@ -135,8 +137,8 @@ type request struct {
 	reviewAt time.Time
 }
 
-// about returns the status details of a failure. They name the object only for a 403, and
-// for a 404 of a served resource.
+// about returns the status details of a failure. The details name the object only for a
+// 403, and for a 404 of a served resource.
 func (r *request) about(s *api.Status) statusDetails {
 	read := r.kind == collection || r.kind == object
 	if s.Code != http.StatusForbidden && (s.Code != http.StatusNotFound || r.schema == nil) || !read {
@@ -145,8 +147,8 @@ func (r *request) about(s *api.Status) statusDetails {
 	return statusDetails{Name: r.name, Group: r.resource.Group, Kind: r.resource.Name}
 }
 
-// serve serves a request, or returns the status to send instead. Once it has begun the
-// response, it returns nil.
+// serve serves a request. If it fails before it has begun the response, it returns the
+// status to send; otherwise it returns nil.
 func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 	if req.kind == health {
 		req.verb = "health"
@@ -235,6 +237,7 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 
 // weigh waits until a get or a list can be served, and returns the number of seats that
 // the request needs.
+// If the request is refused, it returns a status.
 func (h *Handler) weigh(r *http.Request, req *request, client string) (int, *api.Status) {
 	weigher, ok := h.config.Backend.(Weigher)
 	if !ok {
@@ -263,8 +266,8 @@ func (h *Handler) weigh(r *http.Request, req *request, client string) (int, *api
 	return seatsOf(objects), nil
 }
 
-// admit first authorizes a read and then finds its schema, so that the response
-// does not disclose whether the resource exists.
+// admit authorizes a read before it finds the schema, so that a refusal does not disclose
+// whether the resource exists. It returns nil if the read may proceed.
 func (h *Handler) admit(r *http.Request, req *request) (refused *api.Status) {
 	if req.reviewAt, refused = h.access.Authorize(r.Context(), req.user, req.asks()); refused != nil {
 		return refused
@@ -295,7 +298,7 @@ func notServed(path string) *api.Status {
 		"; /api/v1 and /apis list the served resources")
 }
 
-// asStatus converts an error to a status (rule C9).
+// asStatus returns the status in an error, or a 500 for any other error (rule C9).
 func asStatus(err error) *api.Status {
 	var status *api.Status
 	if errors.As(err, &status) {

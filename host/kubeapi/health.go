@@ -14,9 +14,10 @@ import (
 // readyTimeout is how long /readyz waits for Config.Ready.
 const readyTimeout = 3 * time.Second
 
-// health serves /livez, /readyz and /healthz to every client, as kube-apiserver does. A
-// response names the failed checks and withholds the reasons. Only /readyz checks the
-// source, because restarting this server would not repair it.
+// health serves /livez, /readyz and /healthz, without authentication, as kube-apiserver
+// does. A response names the failed checks and withholds the reasons. Only /readyz
+// checks the source: after a failure of /livez, Kubernetes restarts this server, which
+// would not repair the source.
 func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
 	var output strings.Builder
 	healthy := true

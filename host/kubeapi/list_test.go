@@ -17,8 +17,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// If the version of a list is evicted while a client reads it slowly, the client
-// gets an error instead of a partial list.
+// If the version of a list is evicted while a slow client reads the list, the response
+// breaks off, so that the client does not accept a partial list.
 func TestInterruptedListIsAnErrorForItsClient(t *testing.T) {
 	short := connector.Config{History: history.Limits{MinCapacity: 10, MaxCapacity: 10}}
 	for name, header := range map[string]http.Header{
@@ -36,7 +36,7 @@ func TestInterruptedListIsAnErrorForItsClient(t *testing.T) {
 				require.Equal(t, 200, response.StatusCode)
 				_, err := io.CopyN(io.Discard, response.Body, 10)
 				require.NoError(t, err)
-				synctest.Wait() // the list waits for the client
+				synctest.Wait() // the handler is blocked until the client reads
 				for range 20 {
 					w.put("a/p4999", "web")
 				}

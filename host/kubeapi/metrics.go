@@ -8,17 +8,17 @@ import (
 // Stats describes a handler at one point in time.
 type Stats struct {
 	Watches int // open watches
-	// Seats is the number of seats taken by requests other than watches. max-requests
-	// limits it.
+	// Seats is the number of seats taken by requests other than watches. Its limit is
+	// max-requests.
 	Seats   int
 	Waiting int // requests that wait for a list or for a resource version
-	// Requests contains the number of requests that have ended, by verb and code.
+	// Requests contains the number of completed requests by verb and code.
 	Requests map[Ended]uint64
 }
 
-// Ended is the verb and the code of a request that has ended. Verb is a verb of the API
-// or "other". Code is the status code, or 499 if the client left before the response.
-// Both have few different values, so they are suitable as metric labels.
+// Ended is the verb and the code of a completed request. Verb is a verb of the API or
+// "other". Code is the status code, or 499 if the client left before the response. Verb
+// and Code have few different values, so they are suitable as metric labels.
 type Ended struct {
 	Verb string
 	Code int

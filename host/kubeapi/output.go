@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// output is the response writer of a request. It records the status code for the metrics,
-// and disconnects a client that accepts no data for the write timeout.
+// output is the response writer of a request. It records the status code for the metrics.
+// It disconnects a client that accepts no data for the write timeout.
 type output struct {
 	*writedeadline.Writer
 	code int
@@ -28,8 +28,8 @@ func (o *output) WriteHeader(code int) {
 }
 
 const (
-	// gzipFrom is the minimum size, in bytes, of a response that is compressed.
-	// Compressing a smaller one takes more time than it saves.
+	// gzipFrom is the size, in bytes, from which a response is compressed. Compressing a
+	// smaller response takes more time than it saves.
 	gzipFrom = 128 << 10
 	// chunkBytes is the number of buffered bytes at which lists and watches write to the
 	// network.
@@ -39,13 +39,13 @@ const (
 var gzipPool = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
-		panic(err) // cannot fail, because the level is a constant
+		panic(err) // impossible, because BestSpeed is a valid level
 	}
 	return w
 }}
 
 // body writes a response whose length is not known in advance. If the client accepts
-// gzip, it buffers the start until it reaches gzipFrom or is complete.
+// gzip, body buffers the response until it reaches gzipFrom bytes or is complete.
 type body struct {
 	w      http.ResponseWriter
 	gzip   bool // may be compressed
@@ -64,7 +64,7 @@ func newBody(w http.ResponseWriter, r *http.Request) *body {
 }
 
 // write writes or buffers data, and reports whether all writes so far have succeeded. It
-// does not retain the slice.
+// does not retain the slice "data".
 func (b *body) write(data []byte) bool {
 	if !b.begun && b.gzip && len(b.held)+len(data) < gzipFrom {
 		b.held = append(b.held, data...)
@@ -124,14 +124,14 @@ func (s *stream) begin() {
 		h.Set("Content-Encoding", "gzip")
 	}
 	s.out.WriteHeader(http.StatusOK)
-	s.out.Flush() // a broken connection is detected when the first event is sent
+	s.out.Flush() // an error is ignored: sending the first event fails too
 }
 
-// send writes complete frames and flushes them (rule P11). When compressed, each
-// call writes a separate gzip member, so that an idle watch holds no compressor
+// send writes complete frames and flushes them (rule P11). In a compressed stream,
+// each call writes a separate gzip member, so that an idle watch holds no compressor
 // (rule P15). The data is flushed before the member is closed. A decompressor returns
-// flushed data immediately, but may wait for the next member once it has read the last
-// block.
+// flushed data immediately. After the last block of a member, it may wait for the next
+// member before it returns that block.
 func (s *stream) send(frames []byte) error {
 	if err := s.write(frames); err != nil {
 		return err

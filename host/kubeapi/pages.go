@@ -2,14 +2,15 @@ package kubeapi
 
 import "github.com/watchglass/watchglass/core/api"
 
-// InPages changes the options so that they request a page of at most the given size.
-// Backends that read a list from a cache in pages use it. It reports whether the list
-// also contains the following pages, because the client requested no limit.
+// InPages changes the options so that they request a page of at most size objects.
+// Backends that read a list from a cache in pages call InPages. The result "all"
+// reports whether the list must also contain the following pages, because the client
+// requested no limit.
 //
-// A limit above the size is reduced, which clients must expect (rule P16). Version zero
-// ignores the limit (rule C40), and a version together with a limit means exactly that
-// version. InPages therefore requests the latest state, which satisfies the original
-// options (rule C39).
+// A limit above size is reduced, which clients must expect (rule P16). Without pages,
+// resourceVersion=0 ignores the limit (rule C40), and any other version together with a
+// limit means exactly that version. InPages therefore requests the latest state, which
+// satisfies the original options (rule C39).
 func (o *ListOptions) InPages(size uint32) (all bool) {
 	if o.Limit > 0 && o.ResourceVersion != "0" {
 		o.Limit = min(o.Limit, size)

@@ -90,8 +90,8 @@ func (p *params) pin(name string) *api.Status {
 	return nil
 }
 
-// wantsWatchList reports whether a watch ends its initial events with a bookmark,
-// which is the default in some cases (rules C10, C15).
+// wantsWatchList reports whether a watch sends a bookmark after its initial events, by
+// request or by default (rules C10, C15).
 func (p *params) wantsWatchList() bool {
 	byDefault := p.sendInitialEvents == api.Unset && p.match == api.MatchUnset &&
 		(p.resourceVersion == "" || p.resourceVersion == "0")

@@ -57,7 +57,7 @@ func (r *request) listOptions(client string) ListOptions {
 // maxWarnings limits the Warning headers of a response.
 const maxWarnings = 10
 
-// list responds with one page of objects.
+// list responds with a list or, if the client set a limit, with one page of it.
 func (h *Handler) list(w *output, r *http.Request, req *request) *api.Status {
 	chosen, status := negotiate(r.Header, table(), metadataList())
 	if status != nil {
@@ -78,14 +78,15 @@ func (h *Handler) list(w *output, r *http.Request, req *request) *api.Status {
 	case !body.begun:
 		return asStatus(err)
 	default:
-		// A partial list must not look like a complete one.
+		// Abort the connection, so that the client does not accept the partial list as
+		// complete.
 		w.code = asStatus(err).Code
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// writeList reads the items of a list and writes them as it goes. If reading an item
-// fails, it returns the error and leaves the body incomplete.
+// writeList writes each item of a list while it reads the list. If reading an item fails,
+// writeList returns the error and leaves the body incomplete.
 func writeList(body *body, enc *encoder, list *List) error {
 	chunk := enc.appendListHead(nil, listMeta{list.ResourceVersion.String(), list.Continue, list.Remaining})
 	first := true

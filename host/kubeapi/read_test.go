@@ -149,7 +149,7 @@ func TestC52_P18_AnExpiredTokenIs410WithAFreshOne(t *testing.T) {
 			w.put(api.Key(fmt.Sprintf("a/p%d", i)), "web")
 		}
 		metadata := decode(t, w.get("/api/v1/pods?limit=2").text)["metadata"].(map[string]any)
-		for range 200 { // exceeds the smallest window, with time for eviction
+		for range 200 { // more changes than the smallest window holds, over a time in which old events are evicted
 			time.Sleep(2 * time.Second)
 			w.put("a/p0", "web")
 		}
@@ -162,7 +162,7 @@ func TestC52_P18_AnExpiredTokenIs410WithAFreshOne(t *testing.T) {
 
 func TestC39_VersionsAndMatches(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
-		w.get("/api/v1/pods") // the history begins
+		w.get("/api/v1/pods") // starts the history at version 1
 		w.put("a/one", "web")
 		w.put("a/two", "web")
 		for query, want := range map[string]string{
@@ -406,7 +406,7 @@ func TestNamespacesAreObjectsAndPlaces(t *testing.T) {
 	})
 }
 
-// An unreadable object does not fail a list, and the response names it.
+// A list with an unreadable object succeeds, and a Warning header names that object.
 func TestC53_FaultyObjectsAreNamed(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")

@@ -14,8 +14,9 @@ import (
 
 // refusals delays further refusals of a client that ignores Retry-After. Thousands of
 // refusals per second would otherwise take as much processor time as useful requests.
-// Clients share a fixed number of counters, so that more clients need no more memory. A
-// client that shares a counter with such a client also has its refusals delayed.
+// A fixed number of counters serves all clients, so that memory does not grow with the
+// number of clients. The refusals of a client that shares a counter with a client above
+// the limit are delayed too.
 type refusals struct {
 	limits  *limit.Set
 	seed    maphash.Seed
@@ -37,8 +38,8 @@ func newRefusals(limits *limit.Set) *refusals {
 	return &refusals{limits: limits, seed: maphash.MakeSeed()}
 }
 
-// first counts a refusal, and reports whether it is one of the first refusalsPerSecond of
-// the client in a second.
+// first counts a refusal, and reports whether the client has received at most
+// refusalsPerSecond refusals in the current second.
 func (r *refusals) first(client string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,8 +51,9 @@ func (r *refusals) first(client string) bool {
 	return c.sent <= refusalsPerSecond
 }
 
-// pace delays a 429 by refusalDelay if the client has received too many of them. At most
-// max-waiting-requests responses wait at a time; all others are sent immediately.
+// pace delays a 429 by refusalDelay if the client has received more than refusalsPerSecond
+// of them. At most max-waiting-requests responses wait at a time; further responses are
+// not delayed.
 func (r *refusals) pace(ctx context.Context, client string, status *api.Status) {
 	if status.Code != http.StatusTooManyRequests || r.first(client) {
 		return

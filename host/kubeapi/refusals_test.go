@@ -15,7 +15,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// busy is a policy that refuses every request with 429. The name of a user is its token.
+// busy is a policy that refuses every request with 429. The name of a user is the user's
+// token.
 type busy struct{}
 
 func (busy) Authenticate(_ context.Context, token string) (*access.User, *api.Status) {
@@ -40,14 +41,14 @@ func TestAClientThatIgnoresRetryAfterIsSlowedDown(t *testing.T) {
 		assert.Equal(t, time.Second, refuse("hasty"))
 
 		immediate := 0
-		for i := range 10 { // a few may share the limiter of the hasty client
+		for i := range 10 { // a few may share the counter of the hasty client
 			if refuse("patient-"+strconv.Itoa(i)) == 0 {
 				immediate++
 			}
 		}
 		assert.GreaterOrEqual(t, immediate, 5, "other clients are not delayed")
 
-		time.Sleep(time.Minute) // virtual time, in which the client pauses
+		time.Sleep(time.Minute) // virtual time, in which the hasty client sends nothing
 		for range 20 {
 			assert.Zero(t, refuse("hasty"))
 		}

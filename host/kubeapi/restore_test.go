@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// restore replaces the source with one that has fewer revisions, like a restore from
-// a backup.
+// restore replaces the source with a source that has fewer revisions, as after a restore of
+// etcd from a backup.
 func (w *world) restore() {
 	before := w.source.Source
 	w.source.Source = memory.New()

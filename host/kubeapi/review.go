@@ -12,9 +12,9 @@ import (
 // reviewGap is the shortest time between two reviews of a watch.
 const reviewGap = time.Second
 
-// reviewed is a watch whose authorization is reviewed. It ends with a 403 if the right is
-// withdrawn, and with a 401 if the token is withdrawn or expires. The client then lists
-// or watches again with its current token.
+// reviewed is a watch whose authorization is reviewed regularly. It ends with a 403 if
+// the user loses the right, and with a 401 if the token is withdrawn or expires. The
+// client then lists or watches again with its current token.
 type reviewed struct {
 	Watch
 	handler *Handler
@@ -32,9 +32,9 @@ func (h *Handler) reviewed(w Watch, r *request) Watch {
 	return reviewed
 }
 
-// schedule sets the time of the next review. A review is due when a decision expires, but
-// not before the pause has passed. If the token expires during the pause, a review is due
-// at that time.
+// schedule sets the time of the next review. A review is due after ReviewInterval or when
+// a decision expires, but not before the pause has passed. If the token expires during
+// the pause, the review is due when it expires.
 func (w *reviewed) schedule(pause time.Duration) {
 	now, user := time.Now(), w.request.user
 	w.valid = user.Valid
@@ -52,8 +52,8 @@ func (w *reviewed) schedule(pause time.Duration) {
 	}
 }
 
-// Next implements Watch. It reviews the watch when a review is due, with or without
-// events.
+// Next implements Watch. It reviews the watch when a review is due, even if no event
+// arrives.
 func (w *reviewed) Next(ctx context.Context) ([]Event, error) {
 	for {
 		events, interrupted, err := w.nextUntilDue(ctx)
@@ -61,7 +61,7 @@ func (w *reviewed) Next(ctx context.Context) ([]Event, error) {
 			return events, err
 		}
 		if status := w.review(ctx); status != nil {
-			return nil, status // events that arrived during the review are not sent
+			return nil, status // the events received before the refused review are not sent
 		}
 		if !interrupted {
 			return events, nil
@@ -69,7 +69,7 @@ func (w *reviewed) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// nextUntilDue waits for events until the next review is due. The result interrupted
+// nextUntilDue waits for events until the next review is due. The result "interrupted"
 // reports whether the review became due first.
 func (w *reviewed) nextUntilDue(ctx context.Context) (events []Event, interrupted bool, err error) {
 	bounded, cancel := context.WithDeadline(ctx, w.next)
@@ -91,8 +91,9 @@ func (w *reviewed) due() bool {
 // withdrawn reports whether the policy has withdrawn the token since the last review.
 func (w *reviewed) withdrawn() bool { return w.valid != nil && w.valid.Err() != nil }
 
-// review authenticates and authorizes the watch again, and returns a status if it is
-// refused. If the policy cannot decide, the watch continues until the token expires.
+// review authenticates and authorizes the watch again. If the policy refuses the watch,
+// review returns the status; otherwise it returns nil. If the policy cannot decide, the
+// watch continues until the token expires.
 func (w *reviewed) review(ctx context.Context) *api.Status {
 	if w.request.user.Expired(time.Now()) {
 		return access.TokenExpired()
@@ -113,7 +114,7 @@ func (w *reviewed) review(ctx context.Context) *api.Status {
 	case status != nil:
 		pause := min(access.ReviewRetry, w.handler.config.ReviewInterval)
 		w.schedule(pause)
-		if w.withdrawn() { // do not review again immediately
+		if w.withdrawn() { // the old token context stays canceled: wait before the next review
 			w.valid, w.next = nil, time.Now().Add(pause)
 		}
 	default:

@@ -9,7 +9,7 @@ import (
 // route is a parsed path.
 type route struct {
 	kind      routeKind
-	resource  api.Resource // only group and version for resource lists
+	resource  api.Resource // for the kind "resources", only group and version are set
 	namespace string
 	name      string
 }
@@ -23,14 +23,14 @@ const (
 	group                  // /apis/GROUP
 	resources              // /api/v1, /apis/GROUP/VERSION
 	version                // /version
-	health                 // /healthz, /livez or /readyz; route.name is the name
+	health                 // /healthz, /livez or /readyz; route.name is the last segment
 	collection             // objects of a resource
 	object                 // one object
 	selfReview             // self reviews of a user's rights or identity
 )
 
-// parseRoute parses a path. It does not know whether the resource exists or is
-// namespaced; the schema is checked later by fits.
+// parseRoute parses a path. It does not check whether the resource exists or is namespaced;
+// fits later checks the path against the schema.
 func parseRoute(path string) route {
 	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 	for _, s := range segments {
@@ -58,7 +58,7 @@ func parseRoute(path string) route {
 	return route{}
 }
 
-// parseResource parses the path after group and version.
+// parseResource parses the segments of a path after its group and version.
 func parseResource(r api.Resource, rest []string) route {
 	p := route{resource: r}
 	if len(rest) > 2 && rest[0] == "namespaces" {

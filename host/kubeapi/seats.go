@@ -11,10 +11,10 @@ import (
 )
 
 // seats limits concurrent requests. A heavy request takes several seats. A request is
-// refused if its client would then have more seats than were free before. With small
-// requests, one client can therefore take half of the seats, a second client half of the
-// rest, and some seats always remain free for another client. One heavy request may take
-// all free seats.
+// refused if its client would then hold more seats than are free before the request.
+// With small requests, one client can therefore take half of the seats, a second client
+// half of the rest, and some seats always remain free for another client. One heavy
+// request may take all free seats.
 type seats struct {
 	limits *limit.Set
 	limit  *limit.Limit
@@ -28,8 +28,8 @@ func newSeats(limits *limit.Set, l *limit.Limit) *seats {
 	return &seats{limits: limits, limit: l, clients: map[string]int{}}
 }
 
-// take takes n seats for a client, or returns a refusal. The function leave gives them
-// back.
+// take takes n seats for a client, or returns a refusal. The returned function leave frees
+// the seats.
 func (s *seats) take(client string, n int) (leave func(), refused *api.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,8 @@ func (s *seats) leave(client string, n int) {
 	}
 }
 
-// within calls answer while the client holds n seats, or returns a refusal.
+// within takes n seats for the client, calls the function "answer", frees the seats, and
+// returns the status from "answer". If the seats are not available, it returns a refusal.
 func (s *seats) within(client string, n int, answer func() *api.Status) *api.Status {
 	leave, refused := s.take(client, n)
 	if refused != nil {
@@ -74,8 +75,8 @@ const (
 	maxSeats       = 10
 )
 
-// seatsOf returns the number of seats for a request that visits the given number of
-// objects.
+// seatsOf returns the number of seats, from 1 to maxSeats, for a request that visits the
+// given number of objects.
 func seatsOf(objects int) int {
 	return max(1, min((objects+objectsPerSeat-1)/objectsPerSeat, maxSeats))
 }

@@ -20,7 +20,8 @@ const (
 	authenticationGroup = "authentication.k8s.io"
 )
 
-// selfReviews are the resources that users create to review their own rights or identity.
+// selfReviews contains the resources that users create to review their own rights or
+// identity.
 var selfReviews = []Resource{
 	{Resource: api.Resource{Group: authenticationGroup, Version: "v1", Name: "selfsubjectreviews"}, Kind: "SelfSubjectReview", Singular: "selfsubjectreview"},
 	{Resource: api.Resource{Group: authorizationGroup, Version: "v1", Name: "selfsubjectaccessreviews"}, Kind: "SelfSubjectAccessReview", Singular: "selfsubjectaccessreview"},
@@ -38,7 +39,7 @@ func findSelfReview(r api.Resource) *Resource {
 	return nil
 }
 
-// review is a self review of any kind. Only the members of that kind are set.
+// review is a self review of any kind. Members that its kind does not define are zero.
 type review struct {
 	Kind       string     `json:"kind"`
 	APIVersion string     `json:"apiVersion"`
@@ -121,7 +122,8 @@ func (h *Handler) selfReview(w *output, r *http.Request, req *request) *api.Stat
 
 const allowedForReviews = "POST, OPTIONS"
 
-// readReview reads the body of a review within the limits of its size and time.
+// readReview reads and decodes the body of a review. A body that exceeds the size limit or
+// the read deadline is refused with a status.
 func (h *Handler) readReview(w http.ResponseWriter, r *http.Request, resource *Resource) (*review, *api.Status) {
 	limits := h.config.Limits
 	control := http.NewResponseController(w)
@@ -171,8 +173,8 @@ func (h *Handler) answerReview(ctx context.Context, req *request, asked *review)
 	return mayGetPath(asked.Spec.NonResource), nil
 }
 
-// mayRead returns whether this API would serve a request of the user with these
-// attributes, and the reason.
+// mayRead returns an accessStatus: whether this API would serve a request of the user with
+// these attributes, and why. If it cannot decide, it returns a status.
 func (h *Handler) mayRead(ctx context.Context, user *access.User, a *resourceAttributes) (any, *api.Status) {
 	resource := api.Resource{Group: a.Group, Version: a.Version, Name: a.Resource}
 	request := access.Request{Resource: resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name, Verb: a.Verb}
@@ -202,9 +204,9 @@ func (h *Handler) mayRead(ctx context.Context, user *access.User, a *resourceAtt
 	return accessStatus{Reason: access.Reason(refused, user, request)}, nil
 }
 
-// servedVersion adds the served version to a resource that has none. Only a
-// kube-apiserver authorizes resources without regard to their version; other policies
-// need it.
+// servedVersion returns r with the version that this API serves if r names no
+// version, or unchanged if r is not served. Policies other than a kube-apiserver need
+// a version to authorize a read.
 func (h *Handler) servedVersion(ctx context.Context, r api.Resource) (api.Resource, error) {
 	if r.Version != "" && r.Version != "*" {
 		return r, nil
@@ -226,8 +228,8 @@ func withVersion(r api.Resource, version string) api.Resource {
 	return r
 }
 
-// mayGetPath returns whether a user may get a path that is not a resource. Every
-// authenticated user may get all served paths.
+// mayGetPath returns the decision whether a user may get a path that is not the path of a
+// resource or object. Every authenticated user may get all served paths.
 func mayGetPath(a *nonResourceAttributes) accessStatus {
 	switch p := parseRoute(a.Path); {
 	case a.Verb != "get" && a.Verb != "head":
@@ -238,7 +240,7 @@ func mayGetPath(a *nonResourceAttributes) accessStatus {
 	return accessStatus{Allowed: true}
 }
 
-// served reduces the rules to what this API serves, and adds the rules that apply to
+// served returns the rules that concern reads of this API, and the rules that apply to
 // every authenticated user.
 func served(rules *access.Rules) *access.Rules {
 	s := &access.Rules{Incomplete: rules.Incomplete, EvaluationError: rules.EvaluationError}
@@ -259,7 +261,7 @@ func served(rules *access.Rules) *access.Rules {
 
 var servedPaths = []string{"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/readyz", "/version", "/version/"}
 
-// reading returns those of the granted verbs that read objects.
+// reading returns the granted verbs that read objects. The verb "*" grants all of them.
 func reading(granted []string) []string {
 	if slices.Contains(granted, "*") {
 		return readVerbs

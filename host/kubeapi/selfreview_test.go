@@ -108,7 +108,8 @@ func TestSelfSubjectAccessReviewFailsIfThePolicyCannotDecide(t *testing.T) {
 	})
 }
 
-// ruled is a policy that returns the given rules and records each request for them.
+// ruled is a policy that returns the given rules and records each call for rules in
+// "asked".
 type ruled struct {
 	access.Policy
 	rules access.Rules
@@ -179,7 +180,8 @@ func TestSelfSubjectRulesReviewOfPoliciesWithoutACluster(t *testing.T) {
 	}
 }
 
-// named is a policy with one user who has all attributes.
+// named is a policy that authenticates every token as one user with a UID, groups and extra
+// attributes.
 type named struct{ access.Policy }
 
 func (named) Authenticate(context.Context, string) (*access.User, *api.Status) {
@@ -283,8 +285,8 @@ func (o *observed) Authorized(_ context.Context, user *access.User, r access.Req
 	o.requests = append(o.requests, user.Name+" "+r.String())
 }
 
-// The audit log contains the creation of the review, and not the request that it asks
-// about, because no object is read.
+// The observer, such as the audit log, receives the creation of a review, not the reviewed
+// request, because no object is read.
 func TestReviewsAreObservedAsReviews(t *testing.T) {
 	observer := &observed{}
 	run(t, kubeapi.Config{Observer: observer}, func(t *testing.T, w *world) {

@@ -43,7 +43,7 @@ func requireTooMany(t *testing.T, r *http.Response, l *limit.Limit) {
 	assert.Contains(t, a.text, l.Name)
 }
 
-// Requests that wait for a version do not use the capacity of other requests.
+// Requests that wait for a resource version do not use seats of other requests.
 func TestRequestsThatWaitForAVersionDoNotDelayOthers(t *testing.T) {
 	token := base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":99999999,"start":"a/b\u0000"}`))
 	for _, query := range []string{
@@ -105,8 +105,8 @@ func TestWaitingRequestsBeyondTheLimitAre429(t *testing.T) {
 	})
 }
 
-// A user that does not read its responses occupies at most half of the seats. Other users
-// are still served when several users do this.
+// A user whose clients do not read the responses occupies at most half of the seats. Even
+// with several such users, other users are still served.
 func TestAUserLeavesRoomForOthers(t *testing.T) {
 	rules := &book{rights: map[string][]string{"greedy": {"*"}, "likewise": {"*"}, "modest": {"*"}}}
 	limits := limit.NewSet().With(limit.MaxRequests, 20)
@@ -132,7 +132,8 @@ func TestAUserLeavesRoomForOthers(t *testing.T) {
 	})
 }
 
-// weighed is a backend whose lists visit the given number of objects, and take an hour.
+// weighed is a backend whose lists take an hour and whose Weigh returns the given number of
+// objects.
 type weighed struct {
 	slowly
 	objects int
@@ -159,7 +160,7 @@ func TestAListTakesSeatsByTheNumberOfObjects(t *testing.T) {
 	}
 }
 
-// A list that would need more seats than exist takes all of them.
+// A list whose size requires more seats than the limit takes all seats.
 func TestHeaviestListUsesAllSeats(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxRequests, 3)
 	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {
@@ -173,8 +174,7 @@ func TestHeaviestListUsesAllSeats(t *testing.T) {
 	})
 }
 
-// Requests that wait for the first list of a resource do not use the capacity of other
-// requests.
+// Requests that wait for the first list of a resource do not use seats of other requests.
 func TestRequestsThatWaitForAListDoNotDelayOthers(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		require.Equal(t, 200, w.get("/api/v1/nodes").StatusCode)

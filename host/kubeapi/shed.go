@@ -8,13 +8,13 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// shedPercent is the percentage of all watches that Shed ends at a time.
+// shedPercent is the percentage of all watches that one call of Shed ends.
 const shedPercent = 1
 
 // openWatches contains the watches that Shed can end.
 type openWatches struct {
 	mu      sync.Mutex
-	clients map[string][]*openWatch // sorted by age, newest last
+	clients map[string][]*openWatch // in the order of their start, newest last
 	count   int
 }
 
@@ -72,9 +72,9 @@ func (h *Handler) Count() int {
 }
 
 // Shed ends the newest watches of the clients with the most watches. It is called while
-// the process is above max-memory. It ends one percent of all watches, but at least one,
-// and leaves at least keep of them. Clients that watch again get 503 while memory is
-// short.
+// the process is above max-memory. It ends one percent of all watches and at least one,
+// but never leaves fewer than the number "keep". Clients that watch again get 503 while
+// memory is short.
 func (h *Handler) Shed(keep int) {
 	h.open.mu.Lock()
 	defer h.open.mu.Unlock()

@@ -15,7 +15,7 @@ const (
 	reasonUnsupportedMedia api.Reason = "UnsupportedMediaType"
 )
 
-// statusObject is a v1 Status as JSON.
+// statusObject is the JSON form of a v1 Status.
 type statusObject struct {
 	Kind       string         `json:"kind"`
 	APIVersion string         `json:"apiVersion"`
@@ -47,7 +47,8 @@ type statusCause struct {
 // AppendStatus appends a v1 Status (rules P6, P18, P20).
 func AppendStatus(dst []byte, s *api.Status) []byte { return appendStatus(dst, s, statusDetails{}) }
 
-// appendStatus is like AppendStatus, with the details of the failure.
+// appendStatus appends a v1 Status with the given details, which it completes with the
+// cause and the retry time of s.
 func appendStatus(dst []byte, s *api.Status, about statusDetails) []byte {
 	o := statusObject{
 		Kind: "Status", APIVersion: "v1", Metadata: statusMetadata{s.Continue}, Status: "Failure",

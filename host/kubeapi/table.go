@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/cells"
 )
 
-// columnDefinition is a column definition in a table.
+// columnDefinition is an element of a table's columnDefinitions.
 type columnDefinition struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
@@ -55,8 +55,8 @@ func columnType(k api.ValueKind) string {
 	return "string"
 }
 
-// appendTableHead appends the part of a table before its first row. In a watch, only
-// the first table has the definitions (rule P12).
+// appendTableHead appends the part of a table before its first row. Only the first table of
+// a watch contains the column definitions (rule P12).
 func (enc *encoder) appendTableHead(dst []byte, meta listMeta) []byte {
 	dst = append(dst, `{"kind":"`+asTable+`","apiVersion":"`+metaVersion+`","metadata":`...)
 	dst = appendJSON(dst, meta)
@@ -100,7 +100,7 @@ func (enc *encoder) appendRow(dst []byte, o Object, include include) []byte {
 }
 
 // appendCell appends a value. Numbers and bools keep their type. A missing value
-// without a default is null.
+// of a column without a default becomes null.
 func (enc *encoder) appendCell(dst []byte, c *api.Column, v api.Value) []byte {
 	text := cells.Text(c, v, enc.now)
 	switch {

@@ -15,7 +15,7 @@ import (
 )
 
 // watch responds with a stream of the events of a collection or of one object. It returns
-// a status only if it fails before the stream begins (rule P7).
+// a status if it fails before the stream begins (rule P7), and nil otherwise.
 func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status {
 	if req.kind == object {
 		if status := req.pin(req.name); status != nil {
@@ -50,7 +50,8 @@ func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status 
 	return nil
 }
 
-// timeout returns the duration of a watch (rule P9).
+// timeout returns the duration of a watch: the requested seconds or, if zero, a random
+// value from min-watch-timeout to twice that (rule P9).
 func (h *Handler) timeout(seconds uint32) time.Duration {
 	if seconds > 0 {
 		return time.Duration(seconds) * time.Second
@@ -91,7 +92,7 @@ func (s *stream) run(ctx context.Context, watch Watch, enc *encoder) {
 			return
 		}
 		if cap(frames) > maxIdleBytes {
-			frames = nil // the watch may then be idle for hours
+			frames = nil // the watch may now wait for hours
 		}
 	}
 }

@@ -140,8 +140,8 @@ func TestP7_ErrorBeforeTheStreamIsAnHTTPStatus(t *testing.T) {
 	})
 }
 
-// The object of a bookmark has only a kind and a version (rule W24). A last bookmark
-// precedes the end of the watch.
+// The object of a bookmark contains only its kind, apiVersion and resourceVersion (rule
+// W24). A last bookmark precedes the end of the watch.
 func TestP8_P9_BookmarksContainOnlyTheVersionAndPrecedeTheEnd(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		rv := w.put("a/one", "web")
@@ -190,8 +190,8 @@ func TestP10_TheEndOfTheServerIsACleanOne(t *testing.T) {
 	})
 }
 
-// The cacher ends the watch of a client that does not read. That client still receives
-// its queued events and an ERROR event. Other clients are unaffected.
+// The cacher ends the watch of a client that does not read. When that client reads again,
+// it receives its queued events and an ERROR event. Other clients are unaffected.
 func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 	run(t, kubeapi.Config{Limits: limit.NewSet().With(limit.WriteTimeout, int64(time.Hour))}, func(t *testing.T, w *world) {
 		slow := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
@@ -216,7 +216,7 @@ func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 		}
 		assert.Equal(t, changes, <-seen)
 		quick.close()
-		time.Sleep(10 * time.Second) // virtual time in which the budget of the slow client runs out
+		time.Sleep(10 * time.Second) // virtual time, in which dispatch stops waiting for the slow client
 		n := 0
 		for {
 			var f frame
@@ -282,7 +282,7 @@ func TestP11_LastPendingEventIsFlushed(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		defer watch.close()
-		for i := range 20 { // each event arrives, although no other event follows
+		for i := range 20 { // each event arrives before the next write
 			rv := w.put("a/one", fmt.Sprint(i))
 			want := "MODIFIED"
 			if i == 0 {
@@ -439,8 +439,8 @@ func TestHeadOfAWatchReturnsItsHeaders(t *testing.T) {
 	})
 }
 
-// A request for a collection that the source has not listed gets 429 after a timeout
-// instead of blocking.
+// A request for a collection that the source has not yet listed gets 429 after ten seconds
+// instead of waiting longer.
 func TestC6_NotReadyIs429WithRetryAfter(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.source.stalled = true
@@ -455,8 +455,9 @@ func TestC6_NotReadyIs429WithRetryAfter(t *testing.T) {
 	})
 }
 
-// Shard selectors are an alpha feature that is off by default. A server without it
-// ignores the parameter, and clients see that there is no shardInfo.
+// Shard selectors are an alpha feature of Kubernetes that is off by default. A server
+// without the feature ignores the parameter. Clients recognize this by the missing
+// shardInfo.
 func TestX1_X2_X3_ShardSelectorsAreIgnored(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")

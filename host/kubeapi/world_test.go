@@ -56,7 +56,7 @@ func runOn(t *testing.T, below connector.Config, config kubeapi.Config, f func(t
 		}
 		w.handler = kubeapi.New(config)
 		pipes := &listener{conns: make(chan net.Conn), closed: make(chan struct{})}
-		server := &http.Server{Handler: w.handler, WriteTimeout: time.Second} // short, to show that it does not apply to watches
+		server := &http.Server{Handler: w.handler, WriteTimeout: time.Second} // short, so that a test fails if this timeout applies to watches
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(pipes) }()
 		transport := &http.Transport{DialContext: pipes.dial, DisableCompression: true}
@@ -73,8 +73,8 @@ func runOn(t *testing.T, below connector.Config, config kubeapi.Config, f func(t
 	})
 }
 
-// flaky is a source that a test can stall, or replace with one that has another history.
-// A change affects the next call of Stream.
+// flaky is a source that a test can stall, or replace with a source that has another
+// history. Streams that are already open continue unchanged.
 type flaky struct {
 	*memory.Source
 	stalled bool
@@ -88,7 +88,7 @@ func (f *flaky) Stream(ctx context.Context, resource api.Resource, from api.Reso
 	return f.Source.Stream(ctx, resource, from, sink)
 }
 
-// listener accepts pipes.
+// listener is a net.Listener whose connections are in-memory pipes.
 type listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -178,7 +178,7 @@ func encode(t *testing.T, v any) []byte {
 }
 
 // requireStatus requires that a response is a v1 Status with the given code and reason,
-// and returns it.
+// and returns the decoded Status.
 func requireStatus(t *testing.T, a answer, code int, reason string) map[string]any {
 	t.Helper()
 	require.Equal(t, code, a.StatusCode, a.text)
@@ -193,7 +193,7 @@ func requireStatus(t *testing.T, a answer, code int, reason string) map[string]a
 	return status
 }
 
-// names returns the names of the items of a list, in order.
+// names returns the item names of a list in order, separated by spaces.
 func names(t *testing.T, a answer) string {
 	t.Helper()
 	require.Equal(t, 200, a.StatusCode, a.text)
@@ -239,7 +239,7 @@ func (w *watching) next() frame {
 	return f
 }
 
-// formatNext formats the next event.
+// formatNext waits for the next event and formats it.
 func (w *watching) formatNext() string {
 	w.t.Helper()
 	return format(w.next())
@@ -270,8 +270,8 @@ func (w *watching) ends() {
 	}
 }
 
-// close closes the response. Since Go 1.27, closing a body first reads the rest of it for
-// up to 50 ms, here of virtual time.
+// close closes the response. Since Go 1.27, closing a response body first reads the rest of
+// the body for up to 50 ms, here of virtual time.
 func (w *watching) close() {
 	w.response.Body.Close()
 	time.Sleep(100 * time.Millisecond)

@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/sentinel"
 )
 
-// Probe is a client that may read one namespace. It sends all kinds of requests,
+// Probe is a client that may read one namespace. It sends requests of all kinds,
 // including forbidden and malformed ones, and fails the test if a response contains a
 // sentinel of another namespace.
 type Probe struct {
@@ -27,7 +27,7 @@ type Probe struct {
 	// Resource is the path of a resource in all namespaces, such as /api/v1/configmaps.
 	Resource string
 	// Mine is the namespace that the client may read. Foreign is another namespace.
-	// Both contain an object whose name is Known and contains no sentinel.
+	// Each of them contains an object named Known, whose name contains no sentinel.
 	Mine, Foreign, Known string
 	Planted              *sentinel.Set
 	// MayRead reports whether a sentinel belongs to an object that the client may
@@ -82,8 +82,8 @@ func (p *Probe) in(namespace string) string {
 	return p.Resource[:at] + "/namespaces/" + namespace + p.Resource[at:]
 }
 
-// paths returns the paths of all requests other than watches. The token continues a list
-// of the client's namespace.
+// paths returns the paths of all requests other than watches. The token continues a paged
+// list of the client's namespace.
 func (p *Probe) paths(token string) []string {
 	paths := []string{
 		"/", "/api", "/apis", "/api/v1", "/apis/apps/v1", "/openapi/v2", "/openapi/v3", "/version", "/healthz", "/livez",
@@ -112,7 +112,7 @@ func (p *Probe) paths(token string) []string {
 	return paths
 }
 
-// watches returns the paths of watches that last a second.
+// watches returns the paths of watches with a timeout of one second.
 func (p *Probe) watches() []string {
 	var paths []string
 	for _, at := range []string{p.in(p.Mine), p.in(p.Foreign), p.in("")} {
@@ -143,7 +143,7 @@ func (p *Probe) ask(method, path, accept, encoding string) []byte {
 	defer response.Body.Close()
 	p.codes[response.StatusCode]++
 	body, err := io.ReadAll(response.Body)
-	if err != nil { // the events before an interruption are checked as well
+	if err != nil { // the part received before an interruption is checked too
 		require.True(p, errors.Is(err, io.ErrUnexpectedEOF), "%s %s: %v", method, path, err)
 	}
 	var raw bytes.Buffer

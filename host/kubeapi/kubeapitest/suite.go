@@ -20,11 +20,12 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// Open is a function that returns a backend for a source, and registers the backend's
-// cleanup with t.
+// Open opens a backend that serves the objects of source, and registers the cleanup of the
+// backend with t.
 type Open func(t *testing.T, source *memory.Source) kubeapi.Backend
 
 // Run runs the contract tests.
+// Each test opens a new backend.
 func Run(t *testing.T, open Open) {
 	for name, test := range map[string]func(*suite){
 		"Resources":              (*suite).resources,
@@ -152,7 +153,7 @@ func (s *suite) list() {
 	assert.Equal(s, "a/one", keys)
 }
 
-// settle waits until the backend has received a resource version.
+// settle waits until the backend has received all changes up to a resource version.
 func (s *suite) settle(rv api.ResourceVersion) {
 	s.Helper()
 	s.listKeys(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: api.MatchNotOlderThan})
@@ -180,8 +181,8 @@ func (s *suite) pages() {
 	assert.Equal(s, "a/p2 a/p3 a/p4", keys, "a token without a limit")
 }
 
-// all lists more objects than a backend reads at once, and changes some of them during
-// the iteration.
+// all lists more objects than a backend reads at once, and changes the source during the
+// iteration. The list must not contain these changes.
 func (s *suite) all() {
 	const objects = 1200
 	for i := range objects {
@@ -203,7 +204,7 @@ func (s *suite) all() {
 	}
 	assert.Equal(s, objects, n)
 	n = 0
-	for range list.Items { // the caller may stop early
+	for range list.Items { // a second iteration, which stops early, must not fail
 		if n++; n == 3 {
 			break
 		}
