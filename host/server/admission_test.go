@@ -29,7 +29,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// named is a policy in which a token is the name of its user.
+// named is a policy that uses each token as the user's name and refuses an empty token.
 type named struct{ access.Policy }
 
 func (named) Authenticate(_ context.Context, token string) (*access.User, *api.Status) {
@@ -106,8 +106,8 @@ func (c *crowd) reader(address string) *connectortest.Reader {
 	return connectortest.NewReader(connectortest.Over(ws))
 }
 
-// greets sends a Hello with the token. It returns the cause of the refusal, or "" if the
-// reader was accepted.
+// greets sends a Hello with the token. It returns the cause of the server's refusal, or ""
+// if the server accepted the reader.
 func (c *crowd) greets(r *connectortest.Reader, token string) string {
 	c.t.Helper()
 	require.NoError(c.t, r.Hello(c.t.Context(), token))
@@ -129,7 +129,7 @@ func (c *crowd) get(client *http.Client, path, token string) *http.Response {
 	return resp
 }
 
-// silence opens a connection to an address and sends no data.
+// silence opens a connection between two addresses and sends no data on it.
 func (c *crowd) silence(from, to string) net.Conn {
 	c.t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -139,7 +139,8 @@ func (c *crowd) silence(from, to string) net.Conn {
 	return conn
 }
 
-// isCut waits until the server has closed a connection.
+// isCut waits up to a minute until the server closes the connection, and fails the test
+// otherwise.
 func isCut(t *testing.T, conn net.Conn) {
 	t.Helper()
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
@@ -218,7 +219,7 @@ func TestUsersHaveTheirShareOfConnections(t *testing.T) {
 		require.Eventually(t, func() bool {
 			r := c.reader("127.0.0.1")
 			welcome := c.greets(r, "ann") == ""
-			_ = r.Conn.Close(nil) // the server has closed the connections that it refused
+			_ = r.Conn.Close(nil) // fails if the server has refused and closed the connection
 			return welcome
 		}, time.Minute, time.Millisecond)
 	}

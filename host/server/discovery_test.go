@@ -38,7 +38,7 @@ func TestClientsOfWatchCanListTheKinds(t *testing.T) {
 	}
 }
 
-// Exactly the pages that may connect can list the kinds.
+// Discovery accepts the origins whose pages may connect to /watch, and no others.
 func TestOriginsThatListTheKinds(t *testing.T) {
 	asked := 0
 	kinds := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

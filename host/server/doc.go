@@ -6,16 +6,18 @@
 //
 // /readyz returns 200 while readers can be served: a collection is cached, whether
 // current or stale, or the source responds. One lost source therefore does not remove
-// every replica from a load balancer. With ?verbose it has a line for each resource:
-// current, stale (with its age), or not cached. The reason may contain addresses, so
-// only the handler that [Server.Private] returns includes it.
+// every replica from a load balancer. With ?verbose, the response has a line for each
+// resource: current, stale (with its age), or not cached. The reason why a resource
+// is stale may contain addresses, so only the handler that [Server.Private] returns
+// includes it.
 //
 // # The page
 //
-// The directory page is compiled in. A clean checkout has only a placeholder there,
-// and / then explains how to build the dashboard. Files are compressed once, at
-// their first request. Those with a content hash in their name ("app-5F3K2QVA.js")
-// may be cached forever; all others are revalidated by ETag.
+// The directory "page" is compiled into the binary. In a clean checkout, it
+// contains only a placeholder, and / then explains how to build the dashboard.
+// Files are compressed once, at their first request. Files with a content hash in
+// their name ("app-5F3K2QVA.js") may be cached forever. Clients revalidate all
+// others by ETag.
 //
 // # Who may connect
 //
@@ -24,9 +26,10 @@
 // only the user can reach. A request with an Origin must therefore come from the server's
 // own host, from a loopback host, or from one of [Config.AllowOrigins]. On a loopback
 // address, the Host header must also be a loopback name or the host of an allowed origin.
-// Otherwise a name whose address changes to 127.0.0.1 (DNS rebinding) would make a
-// foreign page look like the server's own. Requests without an Origin come from programs.
-// The Access policy of the connector authenticates them by their tokens.
+// Otherwise an attacker could change the address of a domain to 127.0.0.1 (DNS
+// rebinding), and pages of that domain would appear to come from this server. Requests
+// without an Origin come from programs. The Access policy of the connector authenticates
+// them by their tokens.
 //
 // # Limits of connections
 //
@@ -36,16 +39,16 @@
 // while it serves a request with an accepted token. A connection for pages or metrics
 // is never authenticated.
 //
-// Beyond max-unauthenticated connections without a user, the server closes the oldest
-// silent one of the address with the most connections. Silent connections therefore
-// cannot prevent other clients from presenting a token. Connections with a user are
-// refused beyond max-connections-per-address and max-connections-per-user, with a status
-// that names the limit but not its value.
+// Beyond max-unauthenticated connections without a user, the server finds the address
+// with the most connections and closes its oldest silent connection. Silent connections
+// therefore cannot prevent other clients from presenting a token. Connections with a
+// user are refused beyond max-connections-per-address and max-connections-per-user, with
+// a status that names the limit but not its value.
 //
 // Clients behind a proxy share the address of the proxy. The default limits allow a few
-// thousand of them. [Config.TrustedProxies] lists proxies whose X-Forwarded-For header
-// distinguishes clients. A listed proxy must set the header itself. Otherwise clients can
-// choose their own address.
+// thousand clients behind one proxy. [Config.TrustedProxies] lists proxies whose
+// X-Forwarded-For header distinguishes clients. A listed proxy must set the header
+// itself. Otherwise clients can choose their own address.
 //
 // # Ends of a connection
 //

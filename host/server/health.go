@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 )
 
-// alive serves /healthz and /livez. It makes no further checks: a response shows that the
+// alive serves /healthz and /livez. It checks nothing, because any response shows that the
 // process handles requests.
 func alive(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok\n")
@@ -21,7 +21,7 @@ func alive(w http.ResponseWriter, _ *http.Request) {
 // readiness is the response of /readyz.
 type readiness struct {
 	Ready     bool                `json:"ready"`
-	Reasons   []string            `json:"reasons"` // why the server is not ready; empty if it is
+	Reasons   []string            `json:"reasons"` // why the server is not ready; empty if it is ready
 	Resources []resourceReadiness `json:"resources,omitempty"`
 }
 
@@ -34,13 +34,13 @@ type resourceReadiness struct {
 	Reason          string  `json:"reason,omitempty"` // only from the handler of Server.Private
 }
 
-// ready serves /readyz. It returns 200 while new readers can be served, including from
-// stale collections. With ?verbose the response lists the resources, and with the
-// header Accept: application/json it is JSON.
+// ready serves /readyz. It responds with 200 while new readers can be served, even
+// from stale collections, and with 503 otherwise. With ?verbose, the response lists
+// the resources. With the header "Accept: application/json", the response is JSON.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, false) }
 
-// readyWithReasons is like ready, but includes error texts. Only operators may see these,
-// because they may contain addresses of the source.
+// readyWithReasons is like ready, but includes error texts. Only operators may read error
+// texts, because the texts may contain addresses of the source.
 func (s *Server) readyWithReasons(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, true) }
 
 func (s *Server) answerReady(w http.ResponseWriter, r *http.Request, reasons bool) {

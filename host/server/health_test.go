@@ -180,8 +180,8 @@ func (policy) Authorize(_ context.Context, user *access.User, r access.Request) 
 	return time.Time{}, nil
 }
 
-// Metrics and the resources of /readyz describe every resource. Only clients with the
-// right to get /metrics receive them, as from kube-apiserver.
+// The responses of /metrics and /readyz?verbose describe every resource. As with
+// kube-apiserver, only clients with the right to get /metrics receive this information.
 func TestMetricsNeedTheRightToGetThem(t *testing.T) {
 	r := start(t, server.Config{Access: policy{}})
 	release, err := r.connector.Hold(t.Context(), pods)

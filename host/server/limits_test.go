@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/server"
 )
 
-// say sends a text on a new connection, and returns a reader of the response.
+// say sends a text on a new TCP connection, and returns a reader for the response.
 func say(t *testing.T, address, text string) *bufio.Reader {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -69,7 +69,7 @@ func TestHeaderSizeIsALimit(t *testing.T) {
 
 // The default interval is 20 seconds, so a server that ignores the limit fails the test.
 // With the limit, the server may close a connection before its client reads the first ping.
-// The test then connects again.
+// In that case the test connects again.
 func TestThePingIntervalIsALimit(t *testing.T) {
 	c := startCrowd(t, limit.NewSet().With(limit.PingInterval, int64(time.Millisecond)), server.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
@@ -93,6 +93,6 @@ func TestThePingIntervalIsALimit(t *testing.T) {
 		case <-ws.CloseRead(ctx).Done():
 			require.NoError(t, ctx.Err(), "no ping in 15 s")
 		}
-		_ = ws.CloseNow() // the server may have closed it
+		_ = ws.CloseNow() // fails if the server has closed the connection
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 )
 
-// logged returns a handler that logs each request at level debug. The WebSocket endpoint
-// logs separately.
+// logged returns a handler that logs each request at level debug. Requests to the WebSocket
+// endpoint are logged elsewhere.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.config.Logger.Enabled(r.Context(), slog.LevelDebug) {
@@ -29,7 +29,7 @@ func (s *Server) requestLog(r *http.Request) *slog.Logger {
 	return s.config.Logger.With("remote", r.RemoteAddr, "request", access.ClientOf(r.Context()).RequestID)
 }
 
-// statusWriter records the status code of the response.
+// statusWriter is a response writer that records the status code.
 type statusWriter struct {
 	http.ResponseWriter
 	code int

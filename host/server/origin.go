@@ -59,10 +59,10 @@ func (o *origins) check(r *http.Request) error {
 }
 
 // checkSession returns an error unless a request comes from a page of this server or
-// of an allowed origin. Unlike check, it accepts neither every page on loopback nor
-// requests without an Origin, because the browser may have added the credentials. A GET
-// of a page to its own server is accepted without an Origin, because browsers then send
-// only Sec-Fetch-Site.
+// of an allowed origin. Unlike check, it refuses loopback pages of other servers and
+// requests without an Origin, because the browser may have added the credentials. One
+// kind of request without an Origin is accepted: a page's GET to this server, for which
+// browsers send only Sec-Fetch-Site.
 func (o *origins) checkSession(r *http.Request) error {
 	origin := strings.ToLower(r.Header.Get("Origin"))
 	if origin == "" {
@@ -81,7 +81,7 @@ func (o *origins) checkSession(r *http.Request) error {
 	return fmt.Errorf("pages from %q may not use the session: to allow them, start the server with --allow-origin %s", origin, origin)
 }
 
-// lists reports whether a pattern allows the origin.
+// lists reports whether a pattern of Config.AllowOrigins allows the origin.
 func (o *origins) lists(origin string) bool {
 	return slices.ContainsFunc(o.allowed, func(pattern string) bool {
 		ok, _ := path.Match(pattern, origin)

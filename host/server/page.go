@@ -25,12 +25,12 @@ var pageFiles embed.FS
 func embedded() fs.FS {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {
-		panic(err) // cannot fail, because the name is a constant
+		panic(err) // impossible, because the name is a valid constant
 	}
 	return files
 }
 
-// missingPage is served at / when the dashboard was not built in.
+// missingPage is served at / when the binary contains no dashboard.
 const missingPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -81,7 +81,7 @@ func newPage(files fs.FS) (*page, error) {
 }
 
 // kinds maps file extensions to content types. Package mime would use the tables of the
-// operating system, which differ.
+// operating system, which differ between machines.
 var kinds = map[string]string{
 	".css":   "text/css; charset=utf-8",
 	".html":  "text/html; charset=utf-8",
@@ -124,7 +124,7 @@ func compress(content []byte) []byte {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
-		panic(err) // cannot fail, because the level is a constant
+		panic(err) // impossible, because the level is a valid constant
 	}
 	w.Write(content) // cannot fail, because the buffer is in memory
 	w.Close()

@@ -22,10 +22,11 @@ import (
 	"github.com/watchglass/watchglass/host/metrics"
 )
 
-// These constants limit HTTP requests. Readers have separate limits.
+// These constants limit the duration of HTTP requests. WebSockets of readers have separate
+// limits.
 const (
 	requestTimeout = 30 * time.Second
-	replyTimeout   = time.Minute // for writing a response of health or metrics; the page has limit.WriteTimeout
+	replyTimeout   = time.Minute // for writing a health or metrics response; limit.WriteTimeout applies to the page
 )
 
 // Config configures a server. Connector is required. The zero value of every other field
@@ -35,12 +36,13 @@ type Config struct {
 	// Logger receives requests and connections at level debug. Nil means slog.Default.
 	Logger *slog.Logger
 	// AllowOrigins are the origins whose pages may connect, for example
-	// "https://dashboard.example.com". The server's own origin and those on loopback
-	// are always allowed. A host may contain wildcards ("https://*.example.com"), and "*"
+	// "https://dashboard.example.com". The server's origin and loopback origins are
+	// always allowed. A host may contain wildcards ("https://*.example.com"), and "*"
 	// allows every origin.
 	AllowOrigins []string
-	// TrustedProxies are the addresses of proxies whose X-Forwarded-For header names the
-	// client. That address is used in logs and for the limits per address.
+	// TrustedProxies are the addresses of proxies whose X-Forwarded-For header contains the
+	// client's address. The server uses the client's address in logs and for the limits per
+	// address.
 	TrustedProxies []netip.Prefix
 	// Metrics are further metrics to serve at /metrics, in addition to those of the
 	// connector and of the server's connections.
@@ -49,28 +51,30 @@ type Config struct {
 	// binary.
 	Page fs.FS
 	// Discovery serves GET /api and GET /apis, as host/kubeapi does, so that clients of
-	// /watch can list the kinds. Nil means that the page serves these paths.
+	// /watch can list the resource kinds. If Discovery is nil, these paths belong to Page.
 	Discovery http.Handler
 	// HealthOnly serves health and metrics only, for a connector whose readers do not
 	// connect to this server.
 	HealthOnly bool
 	// Access authorizes requests for /metrics and for the resources of /readyz?verbose.
-	// Nil allows everyone, as needed with HealthOnly, whose clients have no tokens.
+	// Nil allows everyone, which HealthOnly needs, because health and metrics clients send
+	// no tokens.
 	Access access.Policy
 	// SessionCookie is the name of the cookie in which Access finds a token. Requests
 	// with the cookie must come from pages of this server or of AllowOrigins, which
-	// must not be "*". Empty means that no cookie is used.
+	// must not be "*". If SessionCookie is empty, the server ignores cookies.
 	SessionCookie string
 	// ProxySessions must be set if a front proxy authenticates clients, for example by
-	// cookies. Requests of pages are then checked as with SessionCookie.
+	// cookies. The origins of page requests are then checked as strictly as with
+	// SessionCookie.
 	ProxySessions bool
 	// Observer receives the decisions of Access. It may be nil.
 	Observer access.Observer
 	// Private makes /metrics and the resources of /readyz?verbose available only from the
 	// handler that Server.Private returns.
 	Private bool
-	// PingInterval is the time between pings on a connection. Zero means the limit of
-	// that name.
+	// PingInterval is the time between pings on a connection. Zero means
+	// limit.PingInterval.
 	PingInterval time.Duration
 }
 
@@ -157,7 +161,8 @@ func (s *Server) routes(page http.Handler) http.Handler {
 	return mux
 }
 
-// bounded returns an HTTP server with the limits that all listeners share.
+// bounded returns an HTTP server for handler with the header, idle and connection limits of
+// this Server.
 func (s *Server) bounded(handler http.Handler) *http.Server {
 	limits := s.config.Connector.Limits()
 	server := &http.Server{
@@ -172,7 +177,8 @@ func (s *Server) bounded(handler http.Handler) *http.Server {
 }
 
 // Attach applies the connection limits to the caller's HTTP server, whose handler must be
-// this Server. It sets ConnContext and ConnState. Call it before the HTTP server serves.
+// this Server. It sets the fields ConnContext and ConnState, so call it before the HTTP
+// server starts to serve.
 func (s *Server) Attach(server *http.Server) { s.admission.Attach(server) }
 
 // Private returns a handler for /metrics and for /readyz with error texts. Serve it at an
@@ -197,8 +203,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Beside returns an HTTP server for another handler and address. It shares the connection
-// limits and the allowed origins with this server. The caller serves and shuts it down.
+// Beside returns an HTTP server for another handler and address. That server shares the
+// connection limits and the allowed origins with s. The caller must start it and shut it
+// down.
 func (s *Server) Beside(handler http.Handler) *http.Server {
 	checked := s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, check := range []func(*http.Request) error{s.origins.checkHost, s.checkOrigin} {
@@ -224,7 +231,7 @@ func identify(h http.Header, r *http.Request) {
 }
 
 // checkOrigin returns an error if a request comes from a page that must not connect, or
-// must not use the session of its user.
+// that must not use the session of the browser's user.
 func (s *Server) checkOrigin(r *http.Request) error {
 	cookie := s.config.SessionCookie
 	ambient := cookie != "" && len(r.CookiesNamed(cookie)) > 0 || s.config.ProxySessions && r.Header.Get("Origin") != ""
@@ -234,14 +241,14 @@ func (s *Server) checkOrigin(r *http.Request) error {
 	return s.origins.check(r)
 }
 
-// protect sets the headers that keep other pages from using a response.
+// protect sets the headers that prevent pages of other origins from embedding a response.
 func protect(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
 // secure sets the security headers of a response. The page may run scripts, workers and
-// WebAssembly of this server, and connect only to this server.
+// WebAssembly only from this server, and connect only to this server.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "+
 		"worker-src 'self' blob:; style-src 'self'; img-src 'self' data:; "+
@@ -252,7 +259,7 @@ func secure(h http.Header) {
 }
 
 // Serve serves a listener until Shutdown, and then returns nil. It closes the
-// listener.
+// listener before it returns.
 func (s *Server) Serve(listener net.Listener) error {
 	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -288,8 +295,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// enter registers a WebSocket connection. It reports false if the server is shutting
-// down.
+// enter registers a WebSocket connection and reports whether it did. It does not if the
+// server is shutting down.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,7 +32,7 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// rig is a server on a memory source, listening on loopback.
+// rig is a server with a memory source that listens on loopback.
 type rig struct {
 	source    *memory.Source
 	connector *connector.Connector
@@ -51,7 +51,8 @@ func startWithin(t *testing.T, limits *limit.Set, config server.Config) *rig {
 	return startFrom(t, nil, limits, config)
 }
 
-// startFrom starts a server whose source is the result of wrap.
+// startFrom starts a server whose source is the result of wrap or, if wrap is nil, a memory
+// source.
 func startFrom(t *testing.T, wrap func(*memory.Source) source.Source, limits *limit.Set, config server.Config) *rig {
 	t.Helper()
 	r := &rig{source: memory.New()}
@@ -252,7 +253,7 @@ func TestSlowReaderDoesNotDelayOthers(t *testing.T) {
 	letters := rand.NewChaCha8([32]byte{})
 	var last api.ResourceVersion
 	for i := range 100 {
-		random := make([]byte, 64<<10) // in total more than the buffers of the sockets
+		random := make([]byte, 64<<10) // all messages together exceed the socket buffers
 		letters.Read(random)
 		name := fmt.Sprintf("large-%d", i)
 		last = r.source.Put(pods, api.NewKey("default", name), fmt.Appendf(nil,
@@ -264,7 +265,7 @@ func TestSlowReaderDoesNotDelayOthers(t *testing.T) {
 	assert.Equal(t, s.Objects, behind.Objects)
 }
 
-// The ping interval is long enough for the response on a busy machine.
+// The ping interval leaves a busy machine enough time to respond.
 func TestDeadConnectionIsDetected(t *testing.T) {
 	pings := make(chan struct{}, 100)
 	r := start(t, server.Config{PingInterval: time.Second})
@@ -299,8 +300,8 @@ func TestUpgradeRequirements(t *testing.T) {
 	assert.Contains(t, body, "--allow-origin https://evil.example")
 }
 
-// Browsers do not expose the response to an upgrade, so a page of another release gets
-// the reason as a frame.
+// Browsers do not expose the response to an upgrade request, so a page of another release
+// receives the reason in a frame.
 func TestClientOfAnotherVersionGetsTheReason(t *testing.T) {
 	r := start(t, server.Config{})
 	for _, version := range []string{"watchglass.v1", "watchglass.v99"} {

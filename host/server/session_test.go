@@ -23,7 +23,8 @@ func sessionConfig(origins ...string) server.Config {
 	}
 }
 
-// dial opens a WebSocket and returns the status code of the response.
+// dial tries to open a WebSocket and returns the status code of the response. The WebSocket
+// is nil if the server refuses it.
 func (r *rig) dial(t *testing.T, header http.Header) (*websocket.Conn, int) {
 	t.Helper()
 	ws, resp, err := websocket.Dial(t.Context(), r.socket(), &websocket.DialOptions{Subprotocols: []string{wire.Subprotocol}, HTTPHeader: header})
@@ -34,7 +35,7 @@ func (r *rig) dial(t *testing.T, header http.Header) (*websocket.Conn, int) {
 	return ws, resp.StatusCode
 }
 
-// A page that sends no token is authenticated by the session cookie.
+// The session cookie authenticates a page that sends no token.
 func TestSessionCookieAuthenticatesPagesOfTheServer(t *testing.T) {
 	r := start(t, sessionConfig())
 	for cookie, code := range map[string]int{"session=secret": 0, "session=wrong": 401, "theme=dark": 401} {

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/server"
 )
 
-// The recorded Hello of a reader of this version is accepted. A reader of another version
-// receives a refusal that it can parse.
+// The server accepts the recorded Hello of a reader of this version. A reader of another
+// version receives a refusal that the reader can parse.
 func TestSkewOfReaders(t *testing.T) {
 	r := start(t, server.Config{})
 	for _, v := range skewtest.Load(t) {

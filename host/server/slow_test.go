@@ -88,9 +88,9 @@ func readSlowly(t *testing.T, rate int) {
 	assert.Equal(t, <-last, sub.ResourceVersion)
 }
 
-// A reader behind a slow proxy stays connected, although the library would close the
-// connection five seconds after the first ping. The test uses a real proxy and real
-// sockets.
+// A reader behind a slow proxy stays connected, although the WebSocket library would
+// close the connection five seconds after the first ping. The test uses a real proxy
+// and real sockets.
 func TestReaderBehindASlowProxyStaysConnected(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: transfers 2.8 MB at 400 kB/s")

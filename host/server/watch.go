@@ -38,7 +38,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		s.serving.Done()
 		return
 	}
-	// Serve the reader in a new goroutine and return from the handler. This frees the
+	// Serve the reader in a new goroutine and return from the handler. Returning frees the
 	// request and the stack of the handler's goroutine.
 	counted := admission.ConnOf(r.Context())
 	counted.Detach()
@@ -54,8 +54,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}()
 }
 
-// checkUpgrade returns an error if a request cannot be upgraded to a WebSocket. The
-// error is also the body of the response.
+// checkUpgrade returns the status code and the error if a request cannot be upgraded to a
+// WebSocket. The error text becomes the body of the response.
 func (s *Server) checkUpgrade(r *http.Request) (code int, err error) {
 	if !hasToken(r.Header, "Upgrade", "websocket") {
 		return http.StatusUpgradeRequired, errors.New("this is a WebSocket endpoint: connect with subprotocol " + wire.Subprotocol)
@@ -69,8 +69,9 @@ func (s *Server) checkUpgrade(r *http.Request) (code int, err error) {
 	return 0, nil
 }
 
-// offered returns a version of the subprotocol that the client offers: the server's own
-// version if it is offered, otherwise the first one, or "" if there is none.
+// offered returns one of the subprotocol versions that the client offers: the server's
+// version if it is among them, otherwise the first. It returns "" if the client offers
+// none.
 func offered(h http.Header) (version string) {
 	for _, name := range tokens(h, "Sec-WebSocket-Protocol") {
 		if name == wire.Subprotocol || version == "" && strings.HasPrefix(name, wire.SubprotocolPrefix) {
