@@ -11,7 +11,7 @@ import (
 
 // Cookie returns a policy that takes the token from a cookie if the client presents no
 // other token. The HTTP server must check the origin of requests, because browsers add
-// cookies to the requests of any page.
+// the cookie to requests from pages of any site.
 func Cookie(name string, p access.Policy, limits *limit.Set) access.Policy {
 	return &cookie{p, name, limits}
 }
@@ -44,8 +44,9 @@ func (c *cookie) Rules(ctx context.Context, token string, user *access.User, nam
 	return access.RulesOf(ctx, c.Policy, token, user, namespace)
 }
 
-// token returns the presented token, or the token in the cookie. It refuses two cookies
-// with that name, because another host of the domain may have set one of them.
+// token returns the presented token, or the token in the cookie. It returns "" if both are
+// missing. It refuses several cookies with the configured name, because another host of the
+// domain may have set one of them.
 func (c *cookie) token(ctx context.Context, presented string) (string, *api.Status) {
 	if presented != "" {
 		return presented, nil

@@ -3,7 +3,7 @@
 // which authorizes the requests.
 //
 // The context of each call carries the headers and the TLS state of the request, as an
-// [access.Client]. The policies take the credentials from there and verify them again at
-// each review. Access that credentials grant therefore ends within a minute after they
+// [access.Client]. The policies read the credentials from the context and verify them
+// again at each review. Access therefore ends within a minute after its credentials
 // become invalid.
 package signin

@@ -22,10 +22,10 @@ const (
 	authenticationGroup  = "authentication.k8s.io"
 )
 
-// Impersonation returns a policy that lets users act as other users, with the request
-// headers of Kubernetes. The policy p must grant the caller the verb impersonate for the
-// requested user and for each group, UID and extra value. Without these headers, the
-// result behaves like p.
+// Impersonation returns a policy that lets users act as other users by the Impersonate
+// headers of Kubernetes. The policy p must grant the caller the verb "impersonate" for
+// the requested user and for each requested group, UID and extra value. Without these
+// headers, the result behaves like p.
 func Impersonation(p access.Policy, limits *limit.Set) access.Policy {
 	return &impersonation{p, limits}
 }
@@ -38,7 +38,8 @@ type impersonation struct {
 // Impersonates implements access.Impersonator.
 func (*impersonation) Impersonates() bool { return true }
 
-// Authenticate implements access.Policy. It returns the impersonated user.
+// Authenticate implements access.Policy. It returns the impersonated user, or the caller if
+// the headers request no impersonation.
 func (i *impersonation) Authenticate(ctx context.Context, token string) (*access.User, *api.Status) {
 	caller, refused := i.Policy.Authenticate(ctx, token)
 	if refused != nil {
@@ -74,7 +75,8 @@ func (i *impersonation) Rules(ctx context.Context, token string, user *access.Us
 	return access.RulesOf(ctx, i.Policy, token, user, namespace)
 }
 
-// earlier returns the earlier of two times. A zero time is unknown and therefore ignored.
+// earlier returns the earlier of two times. It ignores a zero time, which means that the
+// time is unknown.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -82,8 +84,9 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// requested returns the user that the headers name, and the rights that the caller needs
-// to impersonate that user. The user is nil if the headers request no impersonation.
+// requested returns the user to impersonate according to the headers, and the rights that
+// the caller needs to impersonate that user. The user is nil if the headers request no
+// impersonation.
 func (i *impersonation) requested(h http.Header) (*access.User, []access.Request, *api.Status) {
 	if !access.RequestsImpersonation(h) {
 		return nil, nil, nil
@@ -140,7 +143,7 @@ func serviceAccount(user string) (namespace, name string, ok bool) {
 	return namespace, name, ok && namespace != "" && name != "" && !strings.Contains(name, ":")
 }
 
-// addGroups adds the groups that kube-apiserver gives to an impersonated user.
+// addGroups adds the groups that kube-apiserver adds to an impersonated user.
 func addGroups(user *access.User) {
 	if namespace, _, ok := serviceAccount(user.Name); ok && len(user.Groups) == 0 {
 		user.Groups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace}
@@ -154,17 +157,17 @@ func addGroups(user *access.User) {
 	addAuthenticated(user)
 }
 
-// addAuthenticated adds the group of all authenticated users, unless the user has it or
-// the group of all unauthenticated users.
+// addAuthenticated adds the group system:authenticated, unless the user is in that group or
+// in system:unauthenticated.
 func addAuthenticated(user *access.User) {
 	if !slices.Contains(user.Groups, allAuthenticated) && !slices.Contains(user.Groups, allUnauthenticated) {
 		user.Groups = append(user.Groups, allAuthenticated)
 	}
 }
 
-// prefixed returns the values of the headers whose names begin with the prefix. The key
-// is the rest of the name, in lower case and percent-decoded. The result is nil if there
-// are no such headers.
+// prefixed returns the values of the headers whose names begin with the prefix. Each key
+// is the rest of a header name, in lower case and percent-decoded. The result is nil if
+// there are no such headers.
 func prefixed(h http.Header, prefix string) map[string][]string {
 	var values map[string][]string
 	for name, texts := range h {

@@ -18,18 +18,20 @@ import (
 // kube-apiserver.
 type ProxyConfig struct {
 	// AllowedNames are the common names of the client certificates that identify the
-	// proxy. Empty allows every certificate that the authorities have signed.
+	// proxy. If AllowedNames is empty, every client certificate from the authorities
+	// identifies the proxy.
 	AllowedNames []string
-	// UsernameHeaders, UIDHeaders and GroupHeaders are the names of headers. The groups
-	// of all headers are used. A request with several usernames or UIDs is refused unless
-	// they are equal.
+	// UsernameHeaders, UIDHeaders and GroupHeaders are the names of headers. A user is in
+	// the groups of all GroupHeaders. A request with different usernames or different
+	// UIDs is refused.
 	UsernameHeaders, UIDHeaders, GroupHeaders []string
 	// ExtraHeaderPrefixes are prefixes of the names of headers with extra attributes.
 	ExtraHeaderPrefixes []string
 }
 
-// Proxy is a policy for users that a front proxy names in headers. The proxy identifies
-// itself by a client certificate. Requests without a valid certificate are refused.
+// Proxy is a policy for a front proxy that authenticates users and sends their names in
+// headers. The proxy identifies itself by a client certificate. Requests without a valid
+// certificate are refused.
 type Proxy struct {
 	authorizer access.Policy
 	config     ProxyConfig
@@ -42,8 +44,9 @@ func NewProxy(config ProxyConfig, authorizer access.Policy) *Proxy {
 	return &Proxy{authorizer: authorizer, config: config}
 }
 
-// SetAuthorities sets the authorities of the proxy's certificates, in PEM. Users of a
-// proxy whose certificate is no longer valid are disconnected at their next review.
+// SetAuthorities sets the certificate authorities, in PEM, that verify the proxy's
+// certificate. If a proxy's certificate is no longer valid, its users are disconnected at
+// their next review.
 func (p *Proxy) SetAuthorities(pem []byte) error {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
@@ -83,8 +86,8 @@ func (p *Proxy) Authenticate(ctx context.Context, _ string) (*access.User, *api.
 	return user, nil
 }
 
-// verify checks the client certificate against the current authorities and the current
-// time.
+// verify checks the client certificate against the current authorities, the current time
+// and AllowedNames. It returns nil or a refusal.
 func (p *Proxy) verify(client access.Client) *api.Status {
 	if client.TLS == nil || len(client.TLS.PeerCertificates) == 0 {
 		return api.Unauthorized("the client has not presented a certificate: connect through the authenticating proxy")
@@ -110,8 +113,8 @@ func (p *Proxy) verify(client access.Client) *api.Status {
 	return nil
 }
 
-// only returns the value of the headers with these names, or "" if there is none. It
-// reports false if they have different values.
+// only returns the value of the headers with the given names, or "" if all are empty or
+// missing. The result ok is false if the headers have different values.
 func only(h http.Header, names []string) (value string, ok bool) {
 	for _, name := range names {
 		for _, v := range h.Values(name) {

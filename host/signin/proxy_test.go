@@ -29,7 +29,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// authority signs client certificates.
+// authority is a certificate authority that signs client certificates.
 type authority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
@@ -65,7 +65,7 @@ func (a *authority) pem() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// client signs a client certificate.
+// client returns a signed client certificate with the given common name.
 func (a *authority) client(t *testing.T, name string, lifetime time.Duration) *x509.Certificate {
 	t.Helper()
 	return a.sign(t, &x509.Certificate{
@@ -146,7 +146,7 @@ func TestAuthoritiesOfTheSystemDoNotIdentifyTheProxy(t *testing.T) {
 	ca := newAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(file, ca.pem(), 0o600))
-	t.Setenv("SSL_CERT_FILE", file) // crypto/x509 reads it at the first use of the system's authorities
+	t.Setenv("SSL_CERT_FILE", file) // crypto/x509 reads this variable when it first uses the system's authorities
 	t.Setenv("SSL_CERT_DIR", t.TempDir())
 	client := through(t, ca.client(t, "proxy", time.Hour), "X-Remote-User", "ann")
 	p := signin.NewProxy(defaults, &cluster{})
@@ -166,8 +166,8 @@ func TestAuthoritiesOfTheSystemDoNotIdentifyTheProxy(t *testing.T) {
 	assert.Equal(t, "ann", user.Name)
 }
 
-// A proxy must remove the identity headers of its client. If it only adds its own, the
-// request names two users and is refused.
+// A proxy must remove identity headers that its client sends. If the proxy only adds
+// headers, the request contains two usernames and is refused.
 func TestTwoNamesOfAUserAreRefused(t *testing.T) {
 	ca := newAuthority(t)
 	config := defaults
@@ -201,8 +201,8 @@ func TestTwoNamesOfAUserAreRefused(t *testing.T) {
 	}
 }
 
-// subscribed connects a reader with a subscription, and returns a function that waits
-// for its end.
+// subscribed connects a reader and subscribes. The returned function waits until the
+// subscription ends and returns that time.
 func subscribed(ctx context.Context, t *testing.T, c *connector.Connector, token string) (ended func() time.Time) {
 	t.Helper()
 	here, there := connectortest.Pipe()

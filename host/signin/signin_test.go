@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/signin"
 )
 
-// cluster is a policy in which the token "t-NAME" belongs to NAME, and rights lists the
-// permitted requests, as "USER REQUEST".
+// cluster is a policy in which the token "t-NAME" belongs to the user NAME. The field
+// rights lists the permitted requests in the form "USER REQUEST".
 type cluster struct {
 	mu     sync.Mutex
 	rights []string
@@ -178,8 +178,9 @@ func TestImpersonationIsReviewedWhenTheFirstDecisionExpires(t *testing.T) {
 	assert.Equal(t, time.Unix(100, 0), user.ReviewAt)
 }
 
-// Policies that do not support impersonation refuse its headers. Otherwise a backend that
-// impersonates its users would read with its own rights.
+// Policies that do not support impersonation refuse requests with Impersonate headers. If
+// they ignored the headers, a backend that impersonates its users would read with the
+// rights of the backend.
 func TestImpersonationIsRefusedByPoliciesWithoutIt(t *testing.T) {
 	for _, p := range []access.Policy{access.Everyone(), access.Token("t-root"), signin.Cookie("session", &cluster{}, nil)} {
 		_, refused := access.Enforce(p, nil, nil).Authenticate(from(t, "Impersonate-User", "bob"), "t-root")

@@ -12,8 +12,8 @@ import (
 )
 
 // Algorithms returns the signing algorithms that Config.SigningAlgorithms may contain.
-// All are asymmetric. With a symmetric algorithm, an attacker could sign tokens with the
-// issuer's public key as the shared secret.
+// All are asymmetric. If symmetric algorithms were accepted, an attacker could use the
+// issuer's public key as the shared secret and sign tokens with it.
 func Algorithms() []string {
 	return []string{"RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"}
 }
@@ -32,20 +32,21 @@ const (
 
 // Config configures a Verifier. IssuerURL and ClientID are required.
 type Config struct {
-	// IssuerURL is the https URL of the issuer, as in the claim iss of its tokens.
+	// IssuerURL is the https URL of the issuer, exactly as in the claim "iss" of its
+	// tokens.
 	IssuerURL string
 	// ClientID must be in the audience of every token.
 	ClientID string
 	// UsernameClaim is the claim with the name of the user. Empty means
-	// DefaultUsernameClaim. With the claim email, a token that contains email_verified
-	// must set it to true.
+	// DefaultUsernameClaim. If UsernameClaim is "email", the claim "email_verified"
+	// must be true or absent.
 	UsernameClaim string
-	// UsernamePrefix is put before each username, so that it differs from the names of
-	// other authenticators. Empty selects the issuer URL and "#", or no prefix if
-	// UsernameClaim is email. NoPrefix adds no prefix.
+	// UsernamePrefix is put before each username, so that the result differs from the
+	// usernames of other authenticators. Empty selects the issuer URL and "#", or no
+	// prefix if UsernameClaim is "email". NoPrefix adds no prefix.
 	UsernamePrefix string
-	// GroupsClaim is the claim with one group or a list of groups. Empty means that users
-	// have no groups of the issuer.
+	// GroupsClaim is the claim with one group or a list of groups. If it is empty, groups
+	// in tokens are ignored.
 	GroupsClaim string
 	// GroupsPrefix is put before each group.
 	GroupsPrefix string
@@ -92,7 +93,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// checkURL returns an error if a URL is not valid for an issuer.
+// checkURL returns an error if a text is not a valid URL of an issuer.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

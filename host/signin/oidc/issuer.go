@@ -16,26 +16,27 @@ import (
 )
 
 const (
-	// issuerTimeout limits one load. It is shorter than access.ReviewTimeout, so that a
-	// review still succeeds with the known keys if the issuer does not respond.
+	// issuerTimeout limits the duration of one load. It is shorter than
+	// access.ReviewTimeout, so that a review still succeeds with the known keys if the
+	// issuer does not respond.
 	issuerTimeout = 4 * time.Second
 	// maxDocumentBytes limits each document of the issuer.
 	maxDocumentBytes = 1 << 20
 	// maxHeaderBytes limits the headers of each response of the issuer.
 	maxHeaderBytes = 64 << 10
-	// maxKeys limits the keys of an issuer, because a token without a key ID is verified
-	// with each of them.
+	// maxKeys limits the number of an issuer's keys, because a token without a key ID is
+	// checked against every key.
 	maxKeys = 100
 	// maxErrorBytes limits the text of an error, which may contain the body of a
 	// response.
 	maxErrorBytes = 300
-	// maxRedirects limits the redirects of one request.
+	// maxRedirects limits the number of redirects that one request follows.
 	maxRedirects = 5
 )
 
 // newClient returns an HTTP client for the requests of a Verifier. A nil transport
-// selects HTTPS with the given certificate authorities. Nil authorities select those of
-// the system.
+// selects HTTPS with the given certificate authorities. If they are nil too, the
+// system's authorities are used.
 func newClient(transport http.RoundTripper, authorities *x509.CertPool) *http.Client {
 	if transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
@@ -47,7 +48,8 @@ func newClient(transport http.RoundTripper, authorities *x509.CertPool) *http.Cl
 	return &http.Client{Transport: bounded{transport}, CheckRedirect: checkRedirect}
 }
 
-// checkRedirect refuses redirects to unencrypted URLs.
+// checkRedirect refuses redirects to unencrypted URLs, and more than maxRedirects
+// redirects.
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -58,7 +60,7 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// bounded limits the bodies of responses.
+// bounded is a transport that limits the size of response bodies.
 type bounded struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -119,8 +121,8 @@ func (v *Verifier) fetchKeys(ctx context.Context, from string) ([]jose.JSONWebKe
 	return parseKeys(body)
 }
 
-// parseKeys returns the public signing keys of a JWK set. It skips keys of unknown types,
-// as RFC 7517 requires.
+// parseKeys returns the public signing keys of a JWK set. It skips all other keys, such as
+// keys of unknown types, which RFC 7517 requires.
 func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`

@@ -44,7 +44,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// issuer is an OpenID Connect issuer in memory, so that time can be virtual.
+// issuer is an in-memory OpenID Connect issuer. It needs no sockets, so tests can use
+// virtual time.
 type issuer struct {
 	mu       sync.Mutex
 	keys     []jose.JSONWebKey
@@ -103,7 +104,7 @@ func (i *issuer) set(f func()) {
 	f()
 }
 
-// loads returns how often the keys were requested.
+// loads returns the number of requests for the keys.
 func (i *issuer) loads() (n int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -115,7 +116,8 @@ func (i *issuer) loads() (n int) {
 	return n
 }
 
-// verifier returns a Verifier of the issuer.
+// verifier returns a Verifier for the issuer's tokens. If change is not nil, it first edits
+// the config.
 func (i *issuer) verifier(t testing.TB, change func(*oidc.Config)) *oidc.Verifier {
 	t.Helper()
 	config := oidc.Config{IssuerURL: issuerURL, ClientID: clientID, Transport: i, Logger: slog.New(slog.DiscardHandler)}
@@ -127,8 +129,8 @@ func (i *issuer) verifier(t testing.TB, change func(*oidc.Config)) *oidc.Verifie
 	return v
 }
 
-// groupsAs returns a function that configures the claim "groups" and a prefix for its
-// groups.
+// groupsAs returns a function that sets GroupsClaim to "groups" and GroupsPrefix to the
+// prefix.
 func groupsAs(prefix string) func(*oidc.Config) {
 	return func(c *oidc.Config) { c.GroupsClaim, c.GroupsPrefix = "groups", prefix }
 }
@@ -139,8 +141,8 @@ func logTo(w io.Writer) func(*oidc.Config) {
 
 type claims = jwt.MapClaims
 
-// token signs an ID token of the user ann with changed claims. The value nil removes a
-// claim.
+// token returns a signed ID token of the user ann with changed claims. A nil value in
+// changes removes the claim.
 func token(method jwt.SigningMethod, id string, signer any, changes claims) string {
 	all := claims{"iss": issuerURL, "aud": clientID, "sub": "ann", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()}
 	maps.Copy(all, changes)
@@ -152,7 +154,7 @@ func token(method jwt.SigningMethod, id string, signer any, changes claims) stri
 	return must(t.SignedString(signer))
 }
 
-// good signs a token with the key "rsa".
+// good returns a token that is signed with the issuer's key "rsa".
 func good(changes claims) string { return token(jwt.SigningMethodRS256, "rsa", rsaKey(), changes) }
 
 func encode(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }

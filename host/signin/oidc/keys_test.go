@@ -140,7 +140,8 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// A client whose request ends does not abort a load that other clients wait for.
+// A load continues after the request that started it has been canceled, because other
+// clients wait for the load.
 func TestLoadsContinueWithoutTheClientThatStartedThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIssuer(key("rsa", rsaKey()))

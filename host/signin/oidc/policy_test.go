@@ -34,8 +34,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// cluster answers SubjectAccessReviews in memory. All other requests fail, including
-// TokenReviews.
+// cluster is a transport that answers SubjectAccessReviews in memory. All other requests
+// fail, including TokenReviews.
 type cluster struct {
 	mu      sync.Mutex
 	revoked bool
@@ -72,8 +72,8 @@ func (c *cluster) policy(t *testing.T, v kube.TokenVerifier, limits *limit.Set) 
 	return s.PolicyFor(v, limits)
 }
 
-// served is a connector whose users are authenticated by an issuer. It runs in virtual
-// time.
+// served is a connector that authenticates its users by tokens of an issuer. It runs in
+// virtual time.
 type served struct {
 	t         *testing.T
 	issuer    *issuer
@@ -94,8 +94,9 @@ func serve(t *testing.T, f func(s *served)) {
 	})
 }
 
-// subscribed connects a reader with a subscription, and returns a function that waits
-// for its end. If the token is empty, the context contains the reader's credentials.
+// subscribed connects a reader and subscribes. The returned function waits until the
+// subscription ends and returns that time. If the token is empty, ctx must contain the
+// reader's credentials.
 func (s *served) subscribed(ctx context.Context, token string) (ended func() time.Time) {
 	s.t.Helper()
 	here, there := connectortest.Pipe()
@@ -125,7 +126,8 @@ func (s *served) byCookie(token string) func() time.Time {
 	return s.subscribed(access.WithClient(s.t.Context(), access.Client{Header: header}), "")
 }
 
-// byKubeAPI opens a watch of the Kubernetes API.
+// byKubeAPI opens a watch of the Kubernetes API. The returned function waits until the
+// watch ends and returns that time.
 func (s *served) byKubeAPI(token string) func() time.Time {
 	s.t.Helper()
 	handler := kubeapi.New(kubeapi.Config{Backend: s.connector.Backend(), Access: s.policy})
@@ -193,8 +195,9 @@ func TestGrantsEndWithinAMinute(t *testing.T) {
 	}
 }
 
-// A client may connect with a token of a withdrawn key before the verifier loads the keys
-// again. Its access ends no later than that of other clients.
+// Until the verifier loads the keys again, a client can connect with a token that a
+// withdrawn key has signed. The access of this client also ends within a minute after the
+// withdrawal.
 func TestAKeyThatIsAlreadyWithdrawnGrantsLessThanAMinute(t *testing.T) {
 	for name, open := range signIns {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +215,8 @@ func TestAKeyThatIsAlreadyWithdrawnGrantsLessThanAMinute(t *testing.T) {
 	}
 }
 
-// keysAge is an age of the keys at which the verifier does not load them again.
+// keysAge is an age of the keys at which the verifier still uses them without loading them
+// again.
 const keysAge = 38 * time.Second
 
 func TestExpiryOfTheTokenEndsGrantsImmediately(t *testing.T) {
@@ -230,12 +234,13 @@ func TestExpiryOfTheTokenEndsGrantsImmediately(t *testing.T) {
 	}
 }
 
-// A session continues while the issuer does not respond, and while its keys rotate.
+// A session continues while the issuer does not respond, and when the issuer rotates its
+// keys.
 func TestSessionsSurviveTheIssuer(t *testing.T) {
 	for name, open := range signIns {
 		t.Run(name, func(t *testing.T) {
 			serve(t, func(s *served) {
-				ended := open(s, good(claims{"exp": time.Now().Add(25 * time.Minute).Unix()})) // earlier than the default timeout of a watch
+				ended := open(s, good(claims{"exp": time.Now().Add(25 * time.Minute).Unix()})) // the token expires before the default timeout of a watch
 				opened := time.Now()
 				time.Sleep(5 * time.Minute)
 				s.issuer.set(func() { s.issuer.down = true })

@@ -23,7 +23,7 @@ const (
 	// that were verified with the same keys are not all reviewed at once.
 	reviewSpread = access.ReviewInterval / 5
 	// keysTTL is the age at which keys are loaded again. A verdict expires at most
-	// reviewSpread after that, when its keys are at most access.ReviewInterval old.
+	// reviewSpread later, when its keys are at most access.ReviewInterval old.
 	// Access that a withdrawn key granted therefore ends within a minute.
 	keysTTL = access.ReviewInterval - reviewSpread
 	// loadPause is the minimum time between two loads, so that tokens with unknown keys
@@ -62,8 +62,9 @@ func New(config Config) (*Verifier, error) {
 	return v, nil
 }
 
-// SetAuthorities sets the certificate authorities that the issuer's certificate is
-// verified with, in PEM. They replace those of the system.
+// SetAuthorities sets the certificate authorities, in PEM, that verify the issuer's
+// certificate. They replace the authorities of the system. If pem contains no certificate,
+// it returns an error and changes nothing.
 func (v *Verifier) SetAuthorities(pem []byte) error {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
@@ -83,8 +84,8 @@ func (v *Verifier) Ready() error {
 	return v.err
 }
 
-// Run loads the configuration and the keys of the issuer, with retries, and returns
-// when that succeeds or ctx ends.
+// Run loads the configuration and the keys of the issuer. It retries until a load succeeds
+// or ctx ends.
 func (v *Verifier) Run(ctx context.Context) {
 	var pauses backoff.Pauses
 	for ctx.Err() == nil && v.Ready() != nil {
@@ -99,8 +100,9 @@ func (v *Verifier) Run(ctx context.Context) {
 	}
 }
 
-// current returns the keys. It first loads them again if they are old, or if they are
-// still the key set "failed", which did not verify a token.
+// current returns the current keys, or a refusal if none have been loaded. It first loads
+// the keys again if they are old, or if they are still the key set "failed", which did not
+// verify a token.
 func (v *Verifier) current(ctx context.Context, failed *keySet) (*keySet, *api.Status) {
 	keys, due := v.state(failed)
 	if due {
@@ -121,7 +123,7 @@ func (v *Verifier) current(ctx context.Context, failed *keySet) (*keySet, *api.S
 	return keys, nil
 }
 
-// state returns the keys, and reports whether a load is due.
+// state returns the current keys, and reports whether they must be loaded again first.
 func (v *Verifier) state(failed *keySet) (keys *keySet, due bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -136,8 +138,8 @@ func (v *Verifier) unreachable() bool {
 	return v.err != nil
 }
 
-// load loads the keys. After a failure the previous keys stay in use. The caller holds
-// turn.
+// load loads the issuer's keys and records the result. After a failure, the previous keys
+// stay in use. The caller holds turn.
 func (v *Verifier) load(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, issuerTimeout, fmt.Errorf("no response within %v", issuerTimeout))
 	defer cancel()
@@ -191,8 +193,8 @@ func (v *Verifier) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	return v.fetchKeys(ctx, v.keysURL)
 }
 
-// reviewAt returns the time at which a token must be verified again. It returns zero if
-// that time has passed, because the issuer does not respond.
+// reviewAt returns the time at which a token must be verified again. If that time has
+// passed, which happens while the issuer does not respond, it returns zero.
 func (k *keySet) reviewAt(now time.Time) time.Time {
 	at := k.loaded.Add(keysTTL + rand.N(reviewSpread))
 	if !at.After(now) {

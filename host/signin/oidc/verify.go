@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// clockSkew is how far the issuer's clock may be ahead when the claim nbf is checked.
-	// The claim exp is checked without tolerance.
+	// clockSkew is how far the issuer's clock may be ahead of this server's clock. It
+	// applies only to the claim "nbf"; the claim "exp" is checked without tolerance.
 	clockSkew = 30 * time.Second
 
 	allAuthenticated = "system:authenticated"
@@ -26,7 +26,7 @@ const (
 )
 
 // Verify returns the user of a token, or a refusal, which does not contain the token. The
-// ReviewAt of the user is the latest time at which to verify the token again.
+// token must be verified again at ReviewAt of the user or earlier.
 func (v *Verifier) Verify(ctx context.Context, token string) (*access.User, *api.Status) {
 	if refused := v.checkForm(token); refused != nil {
 		return nil, refused
@@ -58,7 +58,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*access.User, *api
 }
 
 // checkForm refuses malformed tokens and tokens of other issuers. It does not verify the
-// signature. The tokens that it refuses cause no requests to the issuer.
+// signature. A token that it refuses causes no request to the issuer.
 func (v *Verifier) checkForm(token string) *api.Status {
 	if strings.ContainsFunc(token, notInToken) {
 		return malformed()
@@ -88,7 +88,8 @@ func malformed() *api.Status {
 	return api.Unauthorized("the token is not an ID token: expected a signed JWT of the issuer")
 }
 
-// verify verifies a token with keys.
+// verify verifies a token with the given keys. The signature reports whether a key is known
+// and matches, even if the claims are invalid.
 func (v *Verifier) verify(ctx context.Context, token string, keys *keySet) (*oidc.IDToken, *signature, error) {
 	s := &signature{keys: keys.keys, algorithms: v.config.algorithms()}
 	verified, err := oidc.NewVerifier(v.config.IssuerURL, s, &oidc.Config{
@@ -97,7 +98,8 @@ func (v *Verifier) verify(ctx context.Context, token string, keys *keySet) (*oid
 	return verified, s, err
 }
 
-// signature verifies the signature of one token. It implements oidc.KeySet.
+// signature is an oidc.KeySet that verifies the signature of one token and records the
+// result.
 type signature struct {
 	keys       []jose.JSONWebKey
 	algorithms []jose.SignatureAlgorithm
@@ -128,8 +130,8 @@ func (s *signature) VerifySignature(_ context.Context, token string) ([]byte, er
 	return nil, errors.New("no key of the issuer verifies the signature")
 }
 
-// explain returns the refusal of a token whose signature is valid, but whose claims are
-// not.
+// explain returns the refusal of a token whose signature is valid but whose claims are
+// invalid.
 func (v *Verifier) explain(err error, payload []byte) *api.Status {
 	if errors.As(err, new(*oidc.TokenExpiredError)) {
 		return api.Unauthorized("the token has expired, or has no expiry: sign in again")
