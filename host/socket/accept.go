@@ -21,8 +21,8 @@ func Accept(w http.ResponseWriter, r *http.Request, options websocket.AcceptOpti
 	return c, nil
 }
 
-// hijacker is a response writer whose hijacked connection is read and written through a
-// frameConn.
+// hijacker is a response writer whose Hijack returns a connection that reads and writes
+// through a frameConn.
 type hijacker struct {
 	http.ResponseWriter
 	frames *frameConn
@@ -36,20 +36,20 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	h.frames.open(conn, false)
 	below := hijacked{conn, h.frames}
-	if buffers.Reader.Buffered() == 0 { // always true, because a client waits for the response to the upgrade
+	if buffers.Reader.Buffered() == 0 { // always true, because a client sends no frame before it receives the response
 		buffers.Reader = bufio.NewReaderSize(below, bufferBytes)
 	}
 	buffers.Writer = bufio.NewWriterSize(below, bufferBytes)
 	return below, buffers, nil
 }
 
-// bufferBytes is the size of the read buffer and of the write buffer, which a connection
-// keeps until it ends. The buffers of net/http have 4 kB each. Small ones suffice:
-// reading a long message bypasses the buffer, and the library writes only the response to
-// the upgrade and close frames.
+// bufferBytes is the size of the read buffer and of the write buffer. A connection holds
+// both until it ends. The buffers of net/http would take 4 kB each. Smaller buffers
+// suffice: reading a long message bypasses the read buffer, and the library writes only
+// the response to the upgrade and close frames.
 const bufferBytes = 512
 
-// hijacked is a connection that is read and written through its frameConn.
+// hijacked is a net.Conn that reads and writes through its frameConn.
 type hijacked struct {
 	net.Conn
 	frames *frameConn

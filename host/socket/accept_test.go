@@ -20,15 +20,15 @@ import (
 	"github.com/watchglass/watchglass/host/socket"
 )
 
-// accepted contains both ends of a WebSocket.
+// accepted is a WebSocket with both of its ends.
 type accepted struct {
 	ws   *websocket.Conn // the server's end
 	conn connector.MessageConn
 	peer *websocket.Conn
-	over chan struct{} // closed when the server has stopped reading
+	over chan struct{} // closed when the server's read has returned
 }
 
-// accept connects a client to a server whose sockets have small buffers.
+// accept connects a client to a server. The server's sockets have small write buffers.
 func accept(t *testing.T, start func(*httptest.Server)) *accepted {
 	a := &accepted{over: make(chan struct{})}
 	ready := make(chan struct{})
@@ -70,13 +70,14 @@ func acceptTCP(t *testing.T) (*accepted, connector.NonblockingConn) {
 	return a, conn
 }
 
-// sequence returns the i-th message. All messages differ, and some are long.
+// sequence returns the message with number i. All messages differ, and some are long.
 func sequence(i int) []byte {
 	size := []int{1, 125, 126, 3000, 65535, 65536, 300_000}[i%7]
 	return append(fmt.Appendf(nil, "%d ", i), bytes.Repeat([]byte{byte(i)}, size)...)
 }
 
-// trySend sends a message without waiting if possible, and otherwise waits.
+// trySend sends a message without blocking if possible, and otherwise blocks until the
+// socket has accepted the message.
 func trySend(ctx context.Context, conn connector.NonblockingConn, message []byte) error {
 	if !conn.TryLock() {
 		return conn.Write(ctx, message)
@@ -87,8 +88,8 @@ func trySend(ctx context.Context, conn connector.NonblockingConn, message []byte
 	return conn.Flush(ctx)
 }
 
-// Messages arrive complete and in order, although blocking writes, nonblocking writes and
-// pings are mixed.
+// Messages arrive complete and in order, even if blocking writes, nonblocking writes and
+// pings alternate.
 func TestMessagesArriveInOrder(t *testing.T) {
 	a, conn := acceptTCP(t)
 	const messages = 350
@@ -134,14 +135,15 @@ func TestMessagesArriveInOrder(t *testing.T) {
 		require.True(t, bytes.Equal(sequence(i), message), "message %d", i)
 	}
 	require.NoError(t, <-sent)
-	ctx := a.peer.CloseRead(t.Context()) // answers the remaining pings
+	ctx := a.peer.CloseRead(t.Context()) // the client answers the remaining pings while it reads
 	require.NoError(t, <-pings)
 	require.NoError(t, <-answered)
 	require.NoError(t, ctx.Err())
 }
 
-// TryWrite does not wait if the client does not read and the buffers of the socket are
-// full. The rest of the message is buffered, and arrives when the socket has room again.
+// TryWrite does not block if the client does not read and the socket buffers are full. The
+// connection buffers the rest of the message, and Flush sends it when the socket has room
+// again.
 func TestOfferDoesNotWait(t *testing.T) {
 	a, conn := acceptTCP(t)
 	sent := 0
@@ -182,7 +184,7 @@ func TestClaimDoesNotWaitForAWrite(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	flushed, pinged := make(chan error, 1), make(chan error, 1)
 	go func() { flushed <- conn.Flush(ctx) }()
-	go func() { pinged <- a.ws.Ping(ctx) }() // also waits for room
+	go func() { pinged <- a.ws.Ping(ctx) }() // also waits until the socket has room
 	for range 1000 {
 		assert.False(t, conn.TryLock())
 	}
@@ -191,8 +193,8 @@ func TestClaimDoesNotWaitForAWrite(t *testing.T) {
 	assert.Error(t, <-pinged)
 }
 
-// If the context of a Flush ends while it writes, the connection is closed. If the
-// context ends before the write begins, the connection stays open.
+// If the context of a Flush ends while Flush writes, the connection is closed. If the
+// context ends before Flush begins to write, the connection stays open.
 func TestEndOfContextEndsAFlush(t *testing.T) {
 	a, conn := acceptTCP(t)
 	fill(t, conn)
@@ -222,8 +224,8 @@ func TestDisconnectedReaderReceivesNoOffer(t *testing.T) {
 	assert.Error(t, conn.Write(t.Context(), []byte("message")))
 }
 
-// No frame follows a close frame, even one that responds to a close frame of the other
-// side (RFC 6455, section 5.5.1).
+// The server sends no message after its close frame, even if that frame only responds to
+// the client's close frame (RFC 6455, section 5.5.1).
 func TestNoMessageFollowsAClose(t *testing.T) {
 	a, conn := acceptTCP(t)
 	require.NoError(t, a.peer.Close(websocket.StatusNormalClosure, ""))

@@ -19,34 +19,35 @@ import (
 // Conn is a WebSocket that implements connector.MessageConn. Only one goroutine at a
 // time may write.
 type Conn struct {
-	frames frameConn // first, because its fields are used together
+	frames frameConn // first, to place its hot fields at the start of Conn
 	ws     *websocket.Conn
 	// ctx is the context of the last write. If it ends during a write, the WebSocket is
-	// closed. Between writes its end has no effect, so that callers can cancel it after
-	// the last message and then close the connection properly.
+	// closed. Between writes, the end of ctx has no effect. Callers can therefore
+	// cancel ctx after the last message and still close the connection with a close
+	// frame.
 	ctx     context.Context
 	stop    func() bool
-	number  int32        // identifies ctx: the n-th context has number n
+	number  int32        // counts the contexts, so it identifies ctx
 	writing atomic.Int32 // number of the context of the current write, or zero
 	limited bool         // limits apply to received messages; otherwise the read limit of ws applies
 	greeted bool         // the first message was read
 	limits  *limit.Set
 }
 
-// LimitMessages makes Read refuse messages of more than max-message-bytes. The first
-// message arrives before authentication and contains the token, so it may have only 16
-// KiB more than max-token-bytes.
+// LimitMessages makes Read refuse messages longer than max-message-bytes. The first
+// message arrives before authentication and contains the token. It may be at most 16
+// KiB longer than max-token-bytes.
 func (c *Conn) LimitMessages(limits *limit.Set) {
 	c.limited, c.limits = true, limits
 	c.ws.SetReadLimit(-1)
 }
 
-// WebSocket returns the library's connection, for reading and closing. Write messages
-// only with the methods of Conn.
+// WebSocket returns the library's connection, for reading and closing. Use only the methods
+// of Conn to write messages.
 func (c *Conn) WebSocket() *websocket.Conn { return c.ws }
 
-// Messages returns the connection to pass to a connector. An accepted connection over TCP
-// also implements connector.NonblockingConn.
+// Messages returns the connection in the form for a connector. For an accepted TCP
+// connection, the result also implements connector.NonblockingConn.
 func (c *Conn) Messages() connector.MessageConn {
 	if c.frames.raw != nil {
 		return (*nonblockingConn)(c)
@@ -67,7 +68,7 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	return message, err
 }
 
-// read reads one message and checks its size. The WebSocket's own limit would close the
+// read reads one message and checks its size. The read limit of the library would close the
 // connection before the peer receives a reason.
 func (c *Conn) read(ctx context.Context) (websocket.MessageType, []byte, error) {
 	if !c.limited {
@@ -99,8 +100,9 @@ func (c *Conn) read(ctx context.Context) (websocket.MessageType, []byte, error) 
 // token of max-token-bytes. Its other fields are short.
 const besidesToken = 16 << 10
 
-// readUpTo reads n bytes, or fewer if the message ends first. Most messages are short.
-// The buffer grows by a factor of eight, so that a large message leaves little garbage.
+// readUpTo reads n bytes, or fewer if the message ends first. Most messages are short, so
+// the buffer starts small. It grows by a factor of eight, so that reading a large message
+// leaves little garbage.
 func readUpTo(r io.Reader, n int) ([]byte, error) {
 	message := make([]byte, 0, min(512, n))
 	for {
@@ -137,7 +139,8 @@ func (c *Conn) write(ctx context.Context, opcode byte, message []byte) error {
 	return c.frames.send(opcode, message)
 }
 
-// begin begins a write. If ctx ends before done is called, the connection is closed.
+// begin begins a write, or returns the error of ctx if it has ended. If ctx ends before
+// done is called, the connection is closed.
 func (c *Conn) begin(ctx context.Context) error {
 	if c.ctx != ctx {
 		c.watch(ctx)
@@ -179,7 +182,7 @@ func (c *Conn) Close(reason error) error {
 	}
 	var status *api.Status
 	if !errors.As(reason, &status) {
-		return c.ws.CloseNow() // the connection is broken, or its reader does not read
+		return c.ws.CloseNow() // the connection is broken, or the peer does not read
 	}
 	return c.ws.Close(closeCode(status), closereason.Clip(status.Error()))
 }

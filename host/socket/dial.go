@@ -29,8 +29,8 @@ func Dial(ctx context.Context, url string, options websocket.DialOptions) (*Conn
 	return c, resp, nil
 }
 
-// upgrader is a transport that puts a frameConn below a connection that the server has
-// switched to the WebSocket protocol.
+// upgrader is a transport that wraps a connection in a frameConn when the server has
+// switched it to the WebSocket protocol.
 type upgrader struct {
 	transport http.RoundTripper // nil for the default
 	frames    *frameConn

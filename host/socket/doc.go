@@ -4,7 +4,7 @@
 // The library coder/websocket performs the handshake, reads messages and closes
 // connections. This package writes the frames of messages, pings and pongs
 // (frameconn.go). The library has no write that fails instead of blocking. It also closes
-// a connection on which a ping or a pong waits for five seconds, although a long message
-// on a slow link takes longer. Its overhead is a fifth of the time for writing a short
+// a connection if a ping or a pong waits for five seconds, but a long message on a slow
+// link delays them longer. Its overhead is a fifth of the time for writing a short
 // message.
 package socket

@@ -17,12 +17,12 @@ import (
 // why.
 type frameConn struct {
 	mu      sync.Mutex // held during a write, even while the write blocks
-	closing bool       // a close frame was written, so no message may follow
+	closing bool       // a close frame was written, so no further message may be written
 	masks   bool       // mask frames, because this is the client's side
-	rest    []byte     // the rest of a frame that did not fit
+	rest    []byte     // the part of a frame that the socket has not accepted yet
 	raw     syscall.RawConn
-	// attempt writes trying to the file descriptor and sets written. It is created once,
-	// because a new closure for each call of raw would be allocated.
+	// attempt writes the bytes in trying to the file descriptor and sets written. It is
+	// created once, because creating a closure for each write would allocate memory.
 	attempt func(fd uintptr) (done bool)
 	trying  []byte
 	written int
@@ -42,7 +42,7 @@ func (c *frameConn) open(conn io.ReadWriteCloser, masks bool) {
 	}
 	raw, err := tcp.SyscallConn()
 	if err != nil {
-		return // the connection is closed, which the next read reports
+		return // the connection is closed; the next Read returns the error
 	}
 	c.raw = raw
 	c.attempt = func(fd uintptr) bool {
@@ -51,8 +51,8 @@ func (c *frameConn) open(conn io.ReadWriteCloser, masks bool) {
 	}
 }
 
-// Read reads from the connection, and counts the calls that return data. Any data proves
-// that the other side is alive.
+// Read reads from the connection, and counts the calls that return data. Any received data
+// shows that the peer is alive.
 func (c *frameConn) Read(p []byte) (int, error) {
 	n, err := c.ReadWriteCloser.Read(p)
 	if n > 0 {
@@ -61,7 +61,8 @@ func (c *frameConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes a complete control frame for the library.
+// Write implements io.Writer for the library, which passes one complete control frame per
+// call.
 func (c *frameConn) Write(frame []byte) (int, error) {
 	c.mu.Lock()
 	defer c.unlock()
@@ -100,8 +101,8 @@ func (c *frameConn) sendLocked(opcode byte, payload []byte) error {
 	return err
 }
 
-// tryLock locks the connection and reports whether it did. It fails while a write is
-// running, while the rest of a frame is pending, and after a close frame.
+// tryLock locks the connection if possible and reports whether it did. It returns false
+// during a write, while a part of a frame is unsent, and after a close frame.
 func (c *frameConn) tryLock() bool {
 	if !c.mu.TryLock() {
 		return false
@@ -114,7 +115,7 @@ func (c *frameConn) tryLock() bool {
 }
 
 // unlock releases the lock. It also answers a ping that arrived while the lock was held,
-// because pong does not wait for the lock.
+// because the method pong does not wait for the lock.
 func (c *frameConn) unlock() {
 	for {
 		c.mu.Unlock()
@@ -122,27 +123,27 @@ func (c *frameConn) unlock() {
 			return
 		}
 		if payload := c.owed.Swap(nil); payload != nil {
-			_ = c.control(opPong, *payload) // fails on a broken connection, as Read does
+			_ = c.control(opPong, *payload) // an error is ignored: on a broken connection, Read fails too
 		}
 	}
 }
 
-// ping sends a ping. If a write is running, it returns false instead, because that write
-// has a time limit and detects a dead connection.
+// ping sends a ping and returns true. If a write is running, it sends no ping and returns
+// false: the write has a time limit and detects a dead connection.
 func (c *frameConn) ping() (sent bool, err error) {
 	if !c.mu.TryLock() {
 		return false, nil
 	}
 	defer c.unlock()
 	if len(c.rest) > 0 || c.closing {
-		return true, nil // the ping cannot be sent, but counts as unanswered
+		return true, nil // the ping cannot be sent, but the caller counts it as unanswered
 	}
 	return true, c.control(opPing, nil)
 }
 
-// pong is the library's callback for a ping of the other side. It answers the ping
-// immediately, or after the running write. It returns false so that the library does not
-// answer too.
+// pong is the library's callback for a ping of the peer. It answers the ping immediately
+// or, if a write is running, after that write. It returns false so that the library does
+// not answer too.
 func (c *frameConn) pong(_ context.Context, payload []byte) bool {
 	payload = bytes.Clone(payload)
 	c.owed.Store(&payload)
@@ -162,7 +163,8 @@ func (c *frameConn) control(opcode byte, payload []byte) error {
 	return nil
 }
 
-// flush writes the pending rest of a frame. The caller holds the lock.
+// flush writes the unsent part of the last frame, and blocks until the connection has
+// accepted it. The caller holds the lock.
 func (c *frameConn) flush() error {
 	if len(c.rest) == 0 {
 		return nil
@@ -196,9 +198,9 @@ func (c *frameConn) try(opcode byte, payload []byte) (sent bool) {
 	return false
 }
 
-// These constants are from RFC 6455, section 5.2.
+// RFC 6455, section 5.2 defines these constants.
 const (
-	maxHeader  = 10 // without a mask
+	maxHeader  = 10 // in bytes, without a mask
 	maskBytes  = 4
 	final      = 0x80
 	masked     = 0x80
@@ -223,7 +225,8 @@ func appendHeader(dst []byte, opcode byte, n int) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, 127), uint64(n))
 }
 
-// appendFrame appends a complete frame. A client masks it (section 5.3).
+// appendFrame appends a complete frame. On the client's side, it masks the payload (section
+// 5.3).
 func (c *frameConn) appendFrame(dst []byte, opcode byte, payload []byte) []byte {
 	start := len(dst)
 	dst = appendHeader(dst, opcode, len(payload))

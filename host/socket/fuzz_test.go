@@ -32,8 +32,8 @@ func (p piped) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return p.conn, bufio.NewReadWriter(bufio.NewReader(p.conn), bufio.NewWriter(p.conn)), nil
 }
 
-// upgraded returns the server's side of a WebSocket. The client sends the given bytes
-// after the handshake, and discards all data that it receives.
+// upgraded returns the server's side of a WebSocket. After the handshake, the client sends
+// the bytes in sent and discards all data that it receives.
 func upgraded(t *testing.T, sent []byte) connector.MessageConn {
 	server, client := net.Pipe()
 	r := httptest.NewRequest(http.MethodGet, "/watch", nil)
@@ -45,7 +45,7 @@ func upgraded(t *testing.T, sent []byte) connector.MessageConn {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		io.Copy(io.Discard, client) // ends when the server closes
+		io.Copy(io.Discard, client) // returns when the server closes the connection
 	}()
 	conn, err := socket.Accept(piped{httptest.NewRecorder(), server}, r, websocket.AcceptOptions{})
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func upgraded(t *testing.T, sent []byte) connector.MessageConn {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		if _, err := client.Write(sent); err == nil { // unless the server has already closed the connection
+		if _, err := client.Write(sent); err == nil { // an error means that the server has closed the connection
 			client.Close()
 		}
 	}()
@@ -72,8 +72,8 @@ const (
 	isControl                                 = 8
 )
 
-// binaryMessages is a lenient parser for the input of a client. It returns the binary
-// messages and the beginning of an incomplete one.
+// binaryMessages is a lenient parser for the bytes that a client sends. It returns the
+// complete binary messages and the part of an incomplete last message.
 func binaryMessages(sent []byte) (messages [][]byte, part []byte) {
 	open := false
 	for {
@@ -100,8 +100,8 @@ func binaryMessages(sent []byte) (messages [][]byte, part []byte) {
 	}
 }
 
-// nextFrame splits the first frame from b and unmasks its payload, or the available part
-// of it.
+// nextFrame splits the first frame from b and unmasks its payload. If b ends within the
+// frame, whole is false and payload is the available part.
 func nextFrame(b []byte) (head byte, payload, rest []byte, whole bool) {
 	if len(b) < 2 {
 		return 0, nil, nil, false
@@ -129,7 +129,7 @@ func nextFrame(b []byte) (head byte, payload, rest []byte, whole bool) {
 	return head, payload, b[have:], have == n
 }
 
-// frame returns a frame with a masked payload, as clients send it.
+// frame returns a frame with a masked payload, as RFC 6455 requires of clients.
 func frame(head byte, payload string) []byte {
 	b := []byte{head}
 	switch n := len(payload); {
@@ -148,8 +148,8 @@ func frame(head byte, payload string) []byte {
 	return b
 }
 
-// For any input of a client, Read returns the valid messages before the first error and
-// no others, and then fails.
+// For any bytes that a client sends, Read returns the messages before the first invalid
+// frame, and then an error.
 func FuzzFraming(f *testing.F) {
 	const fin = 0x80
 	for _, frames := range [][][]byte{
@@ -180,7 +180,8 @@ func FuzzFraming(f *testing.F) {
 				continue
 			}
 			// The library may mistake the end of the connection for the end of a
-			// message. Frames contain their length, so a truncated one is detected.
+			// message. Frames contain their length, so the receiver detects a truncated
+			// frame.
 			require.True(t, bytes.HasPrefix(part, message), "a message that was not sent: %q", message)
 			part = nil
 		}

@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// maxUnanswered is the maximum number of consecutive pings without a response.
-// A response may be late, because data sent before the ping arrives first. Buffers can
-// contain several hundred kilobytes of it.
+// maxUnanswered is the maximum number of consecutive pings without a response. A
+// response may be late, because the peer first receives the data that was sent before
+// the ping. Buffers can contain several hundred kilobytes of such data.
 const maxUnanswered = 4
 
-// KeepAlive pings the other side at the interval until stop is called, and closes
-// the connection if there is no response. stop waits for a ping that is being sent.
-// KeepAlive does not ping during a write, because writes have their own time limit.
+// KeepAlive pings the peer at the interval until stop is called, and closes the
+// connection if the peer does not respond. The function stop waits for a ping that
+// is being sent. KeepAlive does not ping during a write, because writes have their
+// own time limit.
 //
-// It uses a timer instead of a goroutine, whose stack would take memory for each idle
+// KeepAlive uses a timer, because the stack of a goroutine would take memory for each idle
 // connection.
 func (c *Conn) KeepAlive(interval time.Duration) (stop func()) {
 	k := &keepAlive{conn: c, interval: interval}
@@ -42,8 +43,8 @@ func (k *keepAlive) stop() {
 	k.stopped = true
 }
 
-// tick sends a ping and starts the timer again, or closes a dead connection. The timer
-// calls it in a goroutine.
+// tick sends a ping and restarts the timer, or closes a dead connection. The timer calls
+// tick in a new goroutine.
 func (k *keepAlive) tick() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -57,9 +58,9 @@ func (k *keepAlive) tick() {
 	k.timer.Reset(k.interval)
 }
 
-// ping sends a ping, unless a write is in progress. It reports whether the connection is
-// alive: false if the last maxUnanswered pings were not answered, or if the ping cannot
-// be written in time.
+// ping sends a ping, unless a write is in progress. It returns false if the connection
+// is dead: the last maxUnanswered pings were not answered, or the ping cannot be written
+// in time.
 func (k *keepAlive) ping() bool {
 	if reads := k.conn.frames.reads.Load(); reads != k.lastReads {
 		k.lastReads, k.unanswered = reads, 0

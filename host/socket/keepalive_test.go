@@ -21,11 +21,12 @@ import (
 	"github.com/watchglass/watchglass/host/socket"
 )
 
-// bytesPerSecond is the speed of the links in these tests.
+// bytesPerSecond is the rate of the links in these tests.
 const bytesPerSecond = 16_000
 
-// over runs a test with a server's Conn and a client that are connected by a slow link.
-// The server reads until the connection ends, and then closes ended.
+// over calls the function test with the Conn of a server and its client, which are
+// connected by a slow link. The server reads until the connection ends, and then closes the
+// channel ended.
 func over(t *testing.T, secure bool, test func(t *testing.T, served *socket.Conn, client *websocket.Conn, ended <-chan struct{})) {
 	certificates := httptest.NewUnstartedServer(nil)
 	certificates.StartTLS()
@@ -66,15 +67,15 @@ func over(t *testing.T, secure bool, test func(t *testing.T, served *socket.Conn
 	})
 }
 
-// runBoth runs a test over TCP and over TLS. In-memory TCP has no descriptor for
-// nonblocking writes, so TCP and TLS write the same way.
+// runBoth runs a test over TCP and over TLS. The in-memory link has no file descriptor for
+// nonblocking writes, so both variants use blocking writes.
 func runBoth(t *testing.T, test func(t *testing.T, served *socket.Conn, client *websocket.Conn, ended <-chan struct{})) {
 	t.Run("plain", func(t *testing.T) { over(t, false, test) })
 	t.Run("TLS", func(t *testing.T) { over(t, true, test) })
 }
 
-// A message of 1.4 MB takes a minute and a half. Pings of the server and of the client do
-// not end the connection in that time.
+// A message of 1.4 MB takes a minute and a half. Pings that the server and the client send
+// in that time do not end the connection.
 func TestPingsDoNotEndASlowConnection(t *testing.T) {
 	runBoth(t, func(t *testing.T, served *socket.Conn, client *websocket.Conn, ended <-chan struct{}) {
 		defer served.KeepAlive(20 * time.Second)()
@@ -107,7 +108,8 @@ func TestPingsDoNotEndASlowConnection(t *testing.T) {
 	})
 }
 
-// A client that lost its network, or stopped without closing, is disconnected.
+// The server disconnects a client that lost its network or stopped without closing the
+// connection.
 func TestSilentPeerIsDropped(t *testing.T) {
 	runBoth(t, func(t *testing.T, served *socket.Conn, client *websocket.Conn, ended <-chan struct{}) {
 		begun := time.Now()
@@ -118,7 +120,7 @@ func TestSilentPeerIsDropped(t *testing.T) {
 	})
 }
 
-// reversed is a listener whose connections are slow in the direction from the client.
+// reversed is a listener whose connections are slow only from the client to the server.
 type reversed struct{ *slowlink.Listener }
 
 func (r reversed) Accept() (net.Conn, error) { return r.Dial(context.Background(), "", "") }
