@@ -55,7 +55,8 @@ func (e *RefusedError) hint() string {
 	return ""
 }
 
-// isFinal reports whether retrying is useless, because the response would be the same.
+// isFinal reports whether retrying after err is useless, because the edge would respond in
+// the same way.
 func isFinal(err error) bool {
 	var refused *RefusedError
 	return errors.As(err, &refused) && refused.hint() != "" || errors.Is(err, errIndivisible) || errors.Is(err, errNoFeed)
@@ -95,7 +96,7 @@ func (p *Pusher) dial(ctx context.Context, object object) (*socket.Conn, error) 
 	return conn, nil
 }
 
-// header returns a header with the token.
+// header returns an HTTP header that contains the token, if there is one.
 func (p *Pusher) header() (http.Header, error) {
 	token, err := p.config.Token()
 	if err != nil {
@@ -109,8 +110,7 @@ func (p *Pusher) header() (http.Header, error) {
 }
 
 // target returns the URL of the feed, with the resources and the shard of an object in
-// the query. If clusterID is empty, the URL requests the division instead of feeding the
-// object.
+// the query. With an empty clusterID, the URL requests the division of the resources.
 func (p *Pusher) target(clusterID string, object object) string {
 	names := make([]string, len(object.resources))
 	for i, r := range object.resources {
@@ -132,7 +132,8 @@ func (p *Pusher) target(clusterID string, object object) string {
 	return u.String()
 }
 
-// refusedBy parses a refusal, which is a Kubernetes Status if it comes from an edge.
+// refusedBy returns the RefusedError for a response. The response of an edge contains a
+// Kubernetes Status.
 func refusedBy(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusText)) // a partial body is sufficient
 	refused := &RefusedError{Code: resp.StatusCode, Message: strings.TrimSpace(string(body))}

@@ -28,7 +28,7 @@ type feed struct {
 	object    object
 	log       *slog.Logger
 	session   atomic.Pointer[session] // nil before the first session; only serve changes it
-	begun     bool                    // a session has begun
+	begun     bool                    // true after the edge has begun a session
 }
 
 // errNoFeed reports that the server implements the protocol for readers, not for
@@ -103,7 +103,8 @@ func (f *feed) say(text string) error {
 	return f.conn.WriteText(ctx, text)
 }
 
-// end ends the session, if there is one, and waits until it sends no more messages.
+// end ends the running session, if any, and waits until that session sends no more
+// messages.
 func (f *feed) end() {
 	if s := f.session.Swap(nil); s != nil {
 		s.stop()
@@ -111,7 +112,8 @@ func (f *feed) end() {
 	}
 }
 
-// leave closes the connection after the session has sent its closing status.
+// leave waits until the running session, if any, has sent its closing status, and then
+// closes the connection.
 func (f *feed) leave() {
 	if s := f.session.Load(); s != nil {
 		<-s.over
@@ -119,8 +121,8 @@ func (f *feed) leave() {
 	f.conn.WebSocket().Close(websocket.StatusGoingAway, "the connector is shutting down")
 }
 
-// session is the connector's side of a session. It is a connector.MessageConn on a
-// socket that outlives it.
+// session is the connector's side of a session. It is a connector.MessageConn over a socket
+// that stays open after the session.
 type session struct {
 	conn *socket.Conn
 	in   chan []byte
@@ -132,8 +134,8 @@ func newSession(conn *socket.Conn) *session {
 	return &session{conn: conn, in: make(chan []byte), quit: make(chan struct{}), over: make(chan struct{})}
 }
 
-// deliver passes a message of the edge to the session. It drops the message if no session
-// has begun or the session is over.
+// deliver passes a message of the edge to the session. It drops the message if the session
+// is nil or over.
 func (s *session) deliver(message []byte) {
 	if s == nil {
 		return

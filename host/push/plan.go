@@ -17,14 +17,14 @@ import (
 // maxPlan is the maximum size, in bytes, of a response that lists the objects of an edge.
 const maxPlan = 1 << 20
 
-// object is a Durable Object, with the resources that it stores.
+// object describes a Durable Object by the resources and the namespaces that it stores.
 type object struct {
 	resources []api.Resource
 	shard     api.Shard // part of the namespaces of each resource
 }
 
-// plan requests from the edge how the resources are divided into objects. An edge that
-// responds with 426 is a single object.
+// plan requests the division from the edge and returns the objects. If the edge responds
+// with 426, a single object stores all resources.
 func (p *Pusher) plan(ctx context.Context) ([]object, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -56,8 +56,8 @@ func (p *Pusher) plan(ctx context.Context) ([]object, error) {
 	return nil, refusedBy(resp)
 }
 
-// parsePlan parses the response of the edge. Together, its objects must contain exactly
-// the pushed resources.
+// parsePlan parses the division that an edge returned. Together, the objects must store
+// exactly the pushed resources.
 func (p *Pusher) parsePlan(body io.Reader) ([]object, error) {
 	var division struct {
 		Objects []struct {
@@ -127,8 +127,8 @@ func samePlan(a, b []object) bool {
 // errDivided reports that the edge now divides its resources differently.
 var errDivided = errors.New("the edge has changed the division of its resources")
 
-// moved reports whether err is a refusal of an object and the division now differs from
-// the known one.
+// moved reports whether an object's refusal caused err and the division of the edge now
+// differs from known.
 func (p *Pusher) moved(ctx context.Context, err error, known []object) bool {
 	var refused *RefusedError
 	if !errors.As(err, &refused) {

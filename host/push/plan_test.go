@@ -20,7 +20,7 @@ import (
 
 const shards = 3
 
-// divided returns a plan that divides pods into the given number of shards.
+// divided returns the JSON of a plan that divides pods into the given number of shards.
 func divided(count int) string {
 	plan := ""
 	for i := range count {
@@ -41,7 +41,7 @@ func putIn(s *memory.Source, namespace, name string) api.ResourceVersion {
 	return s.Put(pods, api.NewKey(namespace, name), fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":%q,"uid":"u"}}`, name, namespace))
 }
 
-// nextOf returns the next connections, by shard.
+// nextOf waits for the given number of connections and returns them by shard.
 func (e *edge) nextOf(t *testing.T, count int) map[string]*edgeFeed {
 	feeds := map[string]*edgeFeed{}
 	for range count {
@@ -53,10 +53,10 @@ func (e *edge) nextOf(t *testing.T, count int) map[string]*edgeFeed {
 	return feeds
 }
 
-// One connector feeds every object of the plan from one upstream watch. Each object
-// has its own connection, which carries only its namespaces.
+// One connector feeds every object of the plan from one upstream watch. Each object has a
+// separate connection, which carries only the namespaces of that object.
 func TestEachObjectReceivesItsNamespaces(t *testing.T) {
-	t.Parallel() // closing an unread connection takes seconds
+	t.Parallel() // closing a connection that the test no longer reads takes seconds
 	e, source := startEdge(t), scattered(30)
 	e.plan = func() string { return divided(shards) }
 	c := startCluster(t, e, source).run(t)
@@ -81,10 +81,10 @@ func TestEachObjectReceivesItsNamespaces(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// An edge with a new division refuses connections of the old one. Some of its
-// objects may temporarily refuse connections of the new one as well.
+// An edge with a new division refuses connections for the old division. Some objects may
+// temporarily refuse connections for the new division as well.
 func TestChangedDivisionReplacesConnections(t *testing.T) {
-	t.Parallel() // closing an unread connection takes seconds
+	t.Parallel() // closing a connection that the test no longer reads takes seconds
 	e, source := startEdge(t), scattered(30)
 	var mu sync.Mutex
 	count, deployed := 2, false
@@ -127,7 +127,7 @@ func TestChangedDivisionReplacesConnections(t *testing.T) {
 // If a single object refuses a connection that was accepted before, the connector
 // retries, and the other objects stay connected.
 func TestTemporaryRefusalOfAnObjectDoesNotAffectOthers(t *testing.T) {
-	t.Parallel() // closing an unread connection takes seconds
+	t.Parallel() // closing a connection that the test no longer reads takes seconds
 	e := startEdge(t)
 	e.plan = func() string { return divided(2) }
 	refusals := make(chan struct{}, 1)

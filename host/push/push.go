@@ -24,16 +24,16 @@ import (
 // Config configures a pusher. All fields except PingInterval, Logger and Replace are
 // required.
 type Config struct {
-	// Connector serves the resources. It must let the edge read them.
+	// Connector serves the resources. Its access policy must let the edge read them.
 	Connector *connector.Connector
-	// URL is the feed of the edge, "wss://edge.example.com/feed". It must use TLS,
+	// URL is the feed of the edge, "wss://edge.example.com/feed". The URL must use TLS,
 	// except on loopback, because the token is sent with each request.
 	URL string
 	// Resources are the resources to push.
 	Resources []api.Resource
 	// ClusterID returns the ID of the history that resource versions belong to. An edge
 	// that holds data of another history refuses the connection. ClusterID and Token
-	// may be called concurrently, because each connection calls them.
+	// must be safe for concurrent use, because each connection calls them.
 	ClusterID func(context.Context) (string, error)
 	// Token returns the token for the next attempt. It is called before each attempt,
 	// because tokens expire.
@@ -41,7 +41,7 @@ type Config struct {
 	// Replace makes the edge discard the data of another cluster.
 	Replace bool
 	// PingInterval is the time between pings on an idle connection. A hibernating edge
-	// responds to them without waking up. Zero means the connector's limit of that name.
+	// responds to pings without waking up. Zero means limit.PingInterval of the connector.
 	PingInterval time.Duration
 	// Logger receives established connections at level info, and failures at level warn.
 	// Nil means slog.Default.
@@ -54,7 +54,7 @@ type Pusher struct {
 	url    *url.URL
 }
 
-// New returns a pusher. The error describes an invalid config.
+// New returns a pusher, or an error for an invalid config.
 func New(config Config) (*Pusher, error) {
 	if config.PingInterval == 0 {
 		config.PingInterval = config.Connector.Limits().Duration(limit.PingInterval)
@@ -72,13 +72,15 @@ func New(config Config) (*Pusher, error) {
 	return &Pusher{config: config, url: u}, nil
 }
 
-// CheckURL returns the error that [New] returns for the URL of an edge.
+// CheckURL returns the error that [New] would return for a Config with this URL, or nil if
+// the URL is valid.
 func CheckURL(text string) error {
 	_, err := parseURL(text)
 	return err
 }
 
-// parseURL requires TLS, except for loopback addresses.
+// parseURL parses the URL of an edge. It refuses URLs with credentials, and URLs without
+// TLS unless the host is loopback.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	shown := redact.URL(text)
@@ -140,8 +142,9 @@ func (p *Pusher) Run(ctx context.Context) error {
 	}
 }
 
-// feedAll feeds all objects until ctx ends or the division changes. With the first
-// division, it also ends when an object permanently refuses its first connection.
+// feedAll feeds all objects until ctx ends, or until the division changes and it returns
+// errDivided. For the first division, it also returns an error when an object permanently
+// refuses its first connection.
 func (p *Pusher) feedAll(ctx context.Context, objects []object, first bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, object := range objects {
@@ -190,8 +193,8 @@ func describe(err error) error {
 	return err
 }
 
-// connect feeds one object over one connection until it ends, and returns the reason.
-// It also sets accepted if the server is the feed of an edge.
+// connect opens a connection that feeds one object, and returns the error that ended it. It
+// also sets accepted if the server accepted the connection as the feed of an edge.
 func (p *Pusher) connect(ctx context.Context, object object, accepted *bool) error {
 	conn, err := p.dial(ctx, object)
 	if err != nil {

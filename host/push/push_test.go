@@ -108,7 +108,7 @@ func (f *edgeFeed) begin(number int) *connectortest.Reader {
 	}
 }
 
-// cluster is a source with its connector and a pusher to an edge.
+// cluster is a source and the config of a pusher that feeds an edge from this source.
 type cluster struct {
 	source *memory.Source
 	config push.Config
@@ -189,7 +189,7 @@ func TestEdgeReadsOverAConnectionThatTheConnectorOpened(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// An evicted edge begins a new session on the same connection.
+// An edge that was evicted from memory begins a new session on the same connection.
 func TestEdgeResumesInNewSessions(t *testing.T) {
 	e, source := startEdge(t), newSource()
 	startCluster(t, e, source).run(t)
@@ -259,8 +259,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// After the edge has accepted a connection, later refusals are temporary, for
-// example during a token renewal or a deployment.
+// After the edge has accepted a connection, the pusher retries after a refusal, because it
+// may be temporary, for example during a token renewal or a deployment.
 func TestLaterRefusalIsRetried(t *testing.T) {
 	e := startEdge(t)
 	attempts := 0 // needs no lock, because attempts are sequential
@@ -280,7 +280,7 @@ func TestLaterRefusalIsRetried(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// A server for readers is refused even if its path is not /watch.
+// The pusher refuses a server for readers, even if the path of the URL is not /watch.
 func TestServerForReadersIsRefused(t *testing.T) {
 	c := connector.New(connector.Config{Source: newSource(), Logger: slog.New(slog.DiscardHandler), Limits: limit.NewSet().With(limit.HelloTimeout, int64(time.Millisecond))})
 	s, err := server.New(server.Config{Connector: c, Logger: slog.New(slog.DiscardHandler)})
