@@ -25,7 +25,7 @@ type Control struct {
 	users     map[string]int
 }
 
-// group contains the connections of one address that have no user.
+// group contains the unauthenticated connections of one address.
 type group struct {
 	silent   list.List // of *Conn, oldest first
 	deciding int
@@ -42,7 +42,8 @@ func New(limits *limit.Set, proxies []netip.Prefix) *Control {
 	}
 }
 
-// Counts returns the numbers of connections without a user and with one.
+// Counts returns the number of connections without a user and the number of connections
+// with a user.
 func (c *Control) Counts() (unauthenticated, authenticated int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,8 +54,8 @@ type state uint8
 
 const (
 	opening  state = iota // not counted yet
-	silent                // has no user, and is closed if there are too many connections
-	deciding              // has no user yet, and its token is being checked
+	silent                // has no user; may be closed to make room
+	deciding              // has no user yet; its token is being checked
 	admitted              // has a user
 	closed                // no longer counted
 )
@@ -67,18 +68,19 @@ type Conn struct {
 	// Guarded by control.mu.
 	state   state
 	block   netip.Prefix
-	since   uint64        // orders silent connections
+	since   uint64        // sequence number; orders silent connections by age
 	element *list.Element // in group.silent
-	user    string        // empty if the limit per user does not apply
+	user    string        // empty if the user is shared, so that the limit per user does not apply
 
 	detached bool // Release has no effect
 }
 
 var _ access.Connection = (*Conn)(nil)
 
-// Open counts a new connection. The address is the zero Addr if it is unknown. To close
-// the connection, Control calls shed at most once, from any goroutine. The function shed
-// must not block. The caller must call Close when the connection has ended.
+// Open counts a new connection. Pass the zero Addr if the address is unknown. To close
+// the connection, Control calls the function shed at most once, from any goroutine. The
+// function shed must not block. The caller must call Close when the connection has
+// ended.
 func (c *Control) Open(address netip.Addr, shed func()) *Conn {
 	conn := &Conn{control: c, shed: shed, block: access.Client{Address: address}.Block()}
 	conn.change(silent)
@@ -130,8 +132,8 @@ func (c *Conn) Release() {
 	}
 }
 
-// Detach disables Release, for a connection that outlives the handler of its request,
-// such as a WebSocket. A call on nil has no effect.
+// Detach disables Release, for a connection that outlives its request handler, such as a
+// WebSocket. If c is nil, Detach has no effect.
 func (c *Conn) Detach() {
 	if c != nil {
 		c.control.mu.Lock()
@@ -140,7 +142,7 @@ func (c *Conn) Detach() {
 	}
 }
 
-// Close removes the connection from all counts. Repeated calls, and calls on nil, have no
+// Close removes the connection from all counts. If c is nil or already closed, Close has no
 // effect.
 func (c *Conn) Close() {
 	if c != nil {
@@ -148,7 +150,7 @@ func (c *Conn) Close() {
 	}
 }
 
-// move attributes a connection to the client of its next request.
+// move counts a silent connection under the block of addresses of its next request.
 func (c *Conn) move(block netip.Prefix) {
 	c.control.mu.Lock()
 	moved := c.state == silent && c.block != block
@@ -160,8 +162,8 @@ func (c *Conn) move(block netip.Prefix) {
 	c.control.mu.Unlock()
 }
 
-// change moves a connection to a state. If this exceeds a limit, it closes a silent
-// connection.
+// change moves a connection to a state. If the counts then exceed a limit, it closes a
+// silent connection.
 func (c *Conn) change(to state) {
 	c.control.mu.Lock()
 	var excess *Conn
@@ -176,7 +178,8 @@ func (c *Conn) change(to state) {
 	}
 }
 
-// enter sets the state of the connection and counts it. The caller holds the lock.
+// enter sets the state of the connection and adds the connection to the counts of that
+// state. The caller holds the lock.
 func (c *Conn) enter(to state) {
 	control := c.control
 	c.state = to
@@ -198,7 +201,7 @@ func (c *Conn) enter(to state) {
 	}
 }
 
-// leave undoes enter. The caller holds the lock.
+// leave removes the connection from the counts of its state. The caller holds the lock.
 func (c *Conn) leave() {
 	control := c.control
 	switch c.state {
@@ -226,7 +229,8 @@ func decrement[K comparable](counts map[K]int, key K) {
 	}
 }
 
-// group returns the connections without a user of an address. The caller holds the lock.
+// group returns the group of an address, and creates it if it is missing. The caller holds
+// the lock.
 func (c *Control) group(block netip.Prefix) *group {
 	g := c.waiting[block]
 	if g == nil {
@@ -237,8 +241,8 @@ func (c *Control) group(block netip.Prefix) *group {
 }
 
 // excess removes and returns a silent connection if the address or the server has too
-// many connections without a user. The caller holds the lock, and must close the
-// connection after releasing it.
+// many connections without a user. Otherwise it returns nil. The caller holds the
+// lock, and must close the connection after releasing the lock.
 func (c *Control) excess(block netip.Prefix) *Conn {
 	g, l := c.waiting[block], limit.MaxUnauthenticatedPerAddress
 	if g == nil || !block.IsValid() || g.len() <= c.limits.Int(l) {
@@ -248,7 +252,7 @@ func (c *Control) excess(block netip.Prefix) *Conn {
 		g = c.heaviest()
 	}
 	if g == nil || g.silent.Len() == 0 {
-		return nil // all of them are being authenticated, and the limits of reviews bound their number
+		return nil // the tokens of all of them are being checked, and the limits of reviews bound their number
 	}
 	c.limits.Count(l)
 	conn := g.silent.Front().Value.(*Conn)
@@ -258,8 +262,8 @@ func (c *Control) excess(block netip.Prefix) *Conn {
 }
 
 // heaviest returns the group with the most connections, among the groups with a
-// silent connection. Of equal groups, it returns the one with the oldest silent
-// connection.
+// silent connection. Of groups of equal size, it returns the group with the
+// oldest silent connection. It returns nil if no group has a silent connection.
 func (c *Control) heaviest() *group {
 	var heaviest *group
 	for _, g := range c.waiting {
@@ -270,5 +274,6 @@ func (c *Control) heaviest() *group {
 	return heaviest
 }
 
-// since returns the sequence number of the group's oldest silent connection.
+// since returns the sequence number of the group's oldest silent connection. The group must
+// have one.
 func (g *group) since() uint64 { return g.silent.Front().Value.(*Conn).since }

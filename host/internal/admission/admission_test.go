@@ -122,7 +122,7 @@ func TestADetachedConnectionKeepsItsUserUntilItCloses(t *testing.T) {
 	assert.Nil(t, r.open("third", here).Admit(ann))
 }
 
-// The counts equal the number of connections after any sequence of events.
+// After any sequence of events, the counts equal the actual numbers of connections.
 func TestCountsAreExact(t *testing.T) {
 	addresses := []string{here, there, elsewhere, ""}
 	for seed := range uint64(200) {

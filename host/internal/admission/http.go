@@ -16,9 +16,9 @@ import (
 
 type connKey struct{}
 
-// Attach makes the Control count the connections of an HTTP server, from the time
-// they are accepted. A hijacked connection is counted until its handler closes the
-// [Conn].
+// Attach makes the Control count the connections of an HTTP server from the time
+// the server accepts them. The handler of a hijacked connection must close the
+// [Conn], which ends the count.
 func (c *Control) Attach(server *http.Server) {
 	server.ConnContext = func(ctx context.Context, nc net.Conn) context.Context {
 		conn := c.Open(c.untrusted(addressOf(nc.RemoteAddr().String())), func() { cut(nc) })
@@ -35,23 +35,24 @@ func (c *Control) Attach(server *http.Server) {
 	}
 }
 
-// cut closes the socket. For TLS it closes the underlying connection directly, because
-// closing a TLS connection may block.
+// cut closes the socket of a connection. For TLS it closes the underlying connection
+// directly, because closing a TLS connection may block.
 func cut(nc net.Conn) {
 	if secure, ok := nc.(*tls.Conn); ok {
 		nc = secure.NetConn()
 	}
-	nc.Close() // it may have ended already
+	nc.Close() // fails if the connection has already ended
 }
 
-// ConnOf returns the connection of a request to an attached server, or nil.
+// ConnOf returns the connection of the request with this context, or nil if the HTTP server
+// is not attached.
 func ConnOf(ctx context.Context) *Conn {
 	conn, _ := ctx.Value(connKey{}).(*Conn)
 	return conn
 }
 
 // Identify returns the request with an access.Client in its context. The caller must call
-// done after the response.
+// the function done after the response.
 func (c *Control) Identify(r *http.Request) (identified *http.Request, done func()) {
 	client := access.Client{Address: c.clientAddress(r), RequestID: c.requestID(r), Header: r.Header, TLS: r.TLS}
 	conn := ConnOf(r.Context())
@@ -70,8 +71,8 @@ const RequestIDHeader = "X-Request-Id"
 var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
 // requestID returns the ID that a trusted proxy has assigned to a request, or a new
-// ID. IDs from other clients are ignored, because a client could send the ID of
-// another request.
+// ID. IDs from untrusted clients are ignored, because such a client could send the
+// ID of another request.
 func (c *Control) requestID(r *http.Request) string {
 	if id := r.Header.Get(RequestIDHeader); c.trusts(addressOf(r.RemoteAddr)) && requestIDs.MatchString(id) {
 		return id
@@ -79,8 +80,9 @@ func (c *Control) requestID(r *http.Request) string {
 	return rand.Text()
 }
 
-// clientAddress returns the address of the client that sent a request: the nearest one,
-// in X-Forwarded-For, that is not a trusted proxy.
+// clientAddress returns the address of the client that sent a request: the address of the
+// peer or, if that is a trusted proxy, the last address in X-Forwarded-For that is not a
+// trusted proxy.
 func (c *Control) clientAddress(r *http.Request) netip.Addr {
 	address := addressOf(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -97,8 +99,8 @@ func (c *Control) clientAddress(r *http.Request) netip.Addr {
 	return address
 }
 
-// untrusted returns the address, or the zero Addr for a trusted proxy. The limits per
-// address apply to the clients of the proxy instead.
+// untrusted returns the address, or the zero Addr if it belongs to a trusted proxy. The
+// limits per address then apply to the clients of the proxy.
 func (c *Control) untrusted(address netip.Addr) netip.Addr {
 	if c.trusts(address) {
 		return netip.Addr{}
@@ -110,7 +112,8 @@ func (c *Control) trusts(address netip.Addr) bool {
 	return slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// addressOf returns the IP address of "host:port", or the zero Addr.
+// addressOf returns the IP address in a text of the form "host:port", or the zero Addr if
+// it contains none.
 func addressOf(hostport string) netip.Addr {
 	address, err := netip.ParseAddrPort(hostport)
 	if err != nil {
