@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// String formats an age as "45s", "3m20s", "5d6h" or "2y". Like kubectl, it prints a
-// second unit only while the first number is small.
+// String formats an age as "45s", "3m20s", "5d6h" or "2y". Like kubectl, it appends a
+// smaller unit only while the first number is small.
 func String(age time.Duration) string {
 	seconds := int(age / time.Second)
 	minutes, hours := seconds/60, seconds/3600
