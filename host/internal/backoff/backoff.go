@@ -14,15 +14,15 @@ const (
 	pauseReset = 2 * time.Minute
 )
 
-// Pauses computes the pauses between attempts. They double after each failure, plus a
-// jitter of up to their own duration. Two minutes without a failure reset them. The zero
-// value is ready for use.
+// Pauses computes the pauses between attempts. The pause doubles after each failure, up
+// to 30 seconds. A random jitter of at most the same duration is added. Two minutes
+// without a failure reset the pause. The zero value is ready for use.
 type Pauses struct {
 	current time.Duration
 	last    time.Time
 }
 
-// Next returns the pause after a failure at the given time.
+// Next records a failure at the time now, and returns the pause before the next attempt.
 func (p *Pauses) Next(now time.Time) time.Duration {
 	if p.current == 0 || now.Sub(p.last) > pauseReset {
 		p.current = firstPause
