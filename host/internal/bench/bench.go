@@ -19,7 +19,7 @@ const (
 	modulePath  = "build/watchglass.wasm"
 	bundles     = "js/build/bench"
 	peerNode    = "js/bench/node_modules/.bin/node"
-	nodeRelease = 24 // the minimum release for client-node
+	nodeRelease = 24 // minimum major version of Node for client-node
 )
 
 // bench is the state of a run: its configuration, and the results that several figures
@@ -53,8 +53,8 @@ func (b *bench) close() {
 	}
 }
 
-// findNode returns the path of the Node that is installed with the peers, or of another
-// one that is new enough.
+// findNode returns the path of a Node of release nodeRelease or newer. It prefers the Node
+// that is installed with the peers.
 func findNode() (string, error) {
 	for _, name := range []string{peerNode, "node"} {
 		out, err := exec.Command(name, "--version").Output()
@@ -114,7 +114,7 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// machine returns a description of this machine, to print with the results.
+// machine returns a description of this machine, which is printed with the results.
 func machine() string {
 	cpu := runtime.GOARCH
 	info, _ := os.ReadFile("/proc/cpuinfo") // exists only on Linux

@@ -23,7 +23,8 @@ type object struct {
 
 func (o object) key() string { return o.Metadata.Namespace + "/" + o.Metadata.Name }
 
-// Both sides of a recording contain the same objects.
+// Replaying either side of a recording, ours or that of Kubernetes, results in the same
+// objects.
 func TestBothSidesDeliverTheSameEvents(t *testing.T) {
 	dir := t.TempDir()
 	d := dataset{pods: 300, updates: 200, batch: 20, bodies: true, metadata: true, kubernetes: true}
@@ -63,7 +64,7 @@ func readKubernetes(t *testing.T, dir string) map[string]object {
 	return all
 }
 
-// readOurs returns the objects of an engine after it has processed a recording.
+// readOurs replays the named files in an engine and returns the resulting objects.
 func readOurs(t *testing.T, dir string, names ...string) map[string]object {
 	engine, err := core.New((&wire.Config{Seed: 1}).Append(nil), body.Decode)
 	require.NoError(t, err)

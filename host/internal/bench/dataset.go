@@ -14,22 +14,23 @@ import (
 	"github.com/watchglass/watchglass/host/clustersim"
 )
 
-// dataset describes a recording: the list of a number of pods, followed by a number of
-// changes in batches. Each data set is recorded once per run.
+// dataset describes a recording: a list of pods, followed by changes of these pods in
+// batches. Each data set is recorded once per run.
 //
-// Its directory contains snapshot.bin and updates.bin, the messages of a connector to a
-// reader. The files metadata.bin and metadata-updates.bin contain the messages to a reader
-// without bodies. The files list.json and watch.bin have the same data in the format of
-// Kubernetes. A .bin file is a sequence of chunks. Each chunk is preceded by its length as
-// four bytes, little endian. A chunk of our files is a message. A chunk of watch.bin
-// contains the lines of a batch.
+// The directory of a recording contains snapshot.bin and updates.bin, the messages of a
+// connector to a reader. The files metadata.bin and metadata-updates.bin contain the
+// messages to a reader without bodies. The files list.json and watch.bin contain the same
+// data in the format of Kubernetes. A .bin file is a sequence of chunks. Each chunk is
+// preceded by its length as four bytes, little endian. In the files with messages, each
+// chunk is one message. In watch.bin, each chunk contains the lines of one batch.
 type dataset struct {
 	pods, updates, batch         int
 	bodies, metadata, kubernetes bool // what to record
 	churn                        bool // changes also create and delete pods; not supported with kubernetes
 }
 
-// data returns the directory of a data set, and records it if necessary.
+// data returns the directory of a data set. It records the data set first if it has not
+// been recorded in this run.
 func (b *bench) data(ctx context.Context, d dataset) (string, error) {
 	dir := filepath.Join(b.dir, d.name())
 	if _, err := os.Stat(dir); err == nil {
@@ -82,8 +83,8 @@ func (d dataset) record(ctx context.Context, dir string) error {
 	return f.close()
 }
 
-// files creates the files of a recording. It remembers the first error, which close
-// returns.
+// files creates the files of a recording. It stores the first error, and its method close
+// returns that error.
 type files struct {
 	dir  string
 	open []*file
@@ -106,7 +107,7 @@ func (f *files) create(name string) io.Writer {
 	return created
 }
 
-// chunks creates a file and returns a function that appends a chunk.
+// chunks creates a .bin file and returns a function that appends a chunk to it.
 func (f *files) chunks(name string) func([]byte) {
 	w := f.create(name)
 	return func(chunk []byte) {
@@ -126,7 +127,7 @@ func (f *files) close() error {
 	return f.err
 }
 
-// readChunks reads a .bin file.
+// readChunks returns the chunks of a .bin file.
 func readChunks(path string) ([][]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -26,27 +26,27 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// These are tokens for the worker in js/bench/edge. It accepts unsigned claims as plain
-// text.
+// These constants are tokens for the worker in js/bench/edge. That worker accepts unsigned
+// claims as plain text.
 const (
 	grant     = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"bench","user":"bench"}`
 	feedGrant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"bench","user":"bench","feed":true}`
 )
 
-// edge consists of a simulated cluster, a connector, and Cloudflare's runtime with the
-// Durable Objects that the connector feeds.
+// edge is a simulated cluster with its connector, and Cloudflare's runtime with the Durable
+// Objects that the connector feeds.
 type edge struct {
 	world     *world
 	connector *connector.Connector
 	runtime   *workerd.Process
-	json      int // size of all listed Kubernetes objects as JSON, in bytes
+	json      int // size in bytes of the JSON of all listed Kubernetes objects
 	cancel    context.CancelFunc
-	keys      []api.Key // determines the order in which objects change
+	keys      []api.Key // sorted; objects change in this order
 	changed   int
 	lost      chan error // receives the error of the first reader that is disconnected
 }
 
-// lose records that a reader was disconnected. The measurement then fails.
+// lose records the error of a disconnected reader, which fails the measurement.
 func (e *edge) lose(err error) {
 	select {
 	case e.lost <- err:
@@ -116,7 +116,7 @@ func (e *edge) close() {
 	if e.connector != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		e.connector.Close(ctx) // disconnects the remaining connections
+		e.connector.Close(ctx) // also ends the connections that are still open
 	}
 	e.runtime.Stop()
 }
@@ -150,7 +150,8 @@ type objectStatus struct {
 	Storage struct{ Bytes int }
 }
 
-// until polls the status of an object until wanted returns true.
+// until polls the status of an object until wanted returns true for it, and returns that
+// status.
 func (e *edge) until(ctx context.Context, object string, every time.Duration, wanted func(*objectStatus) bool) (*objectStatus, error) {
 	for {
 		status, err := e.status(ctx, object)
@@ -183,8 +184,8 @@ func (e *edge) status(ctx context.Context, object string) (*objectStatus, error)
 	return &status, json.NewDecoder(resp.Body).Decode(&status)
 }
 
-// live returns a function for until. It reports whether an object is live and has all
-// changes up to a version.
+// live returns a condition for until: the object is live and has received all changes up to
+// a resource version.
 func live(rv api.ResourceVersion) func(*objectStatus) bool {
 	return func(s *objectStatus) bool {
 		pods := s.Resources["v1/pods"]
@@ -204,7 +205,7 @@ func (e *edge) dial(ctx context.Context, object, path string) (*websocket.Conn, 
 	return ws, err
 }
 
-// cpu returns the processor time of the runtime.
+// cpu returns the processor time that the runtime has used so far.
 func (e *edge) cpu() (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", e.runtime.Pid()))
 	if err != nil {

@@ -25,8 +25,8 @@ const (
 	wakeTries = 3
 )
 
-// edgeFigures are the figures of the edge. They run only on request, because they
-// consist mostly of waiting.
+// edgeFigures are the figures of the edge. They run only on request, because they spend
+// most of their time waiting.
 var edgeFigures = []figure{
 	{"E1", "from waking up with 10,000 objects to the first event, against a cold start with a snapshot of the cluster", []target{
 		{atMost: 1.0 / 3},
@@ -42,8 +42,9 @@ var edgeFigures = []figure{
 }
 
 // runWake measures E1. In a cold start, the connector connects, the object receives the
-// snapshot, and a reader receives it from the object and then an event. In a wake, an
-// event wakes an evicted object, which delivers it to a connected reader.
+// snapshot, and a reader receives the snapshot and then an event from the object. In a
+// wake, an event wakes an evicted object, which delivers the event to a connected
+// reader.
 func runWake(ctx context.Context, b *bench) ([]Result, error) {
 	// Each side has its own runtime, so that the sides do not affect each other.
 	starting, err := startEdge(ctx, b, edgeObjects)
@@ -86,8 +87,8 @@ func runWake(ctx context.Context, b *bench) ([]Result, error) {
 	}}}, nil
 }
 
-// wake waits until the object is evicted. It returns the milliseconds from an event to
-// its arrival at the reader.
+// wake waits until the object is evicted, and then changes a pod. It returns the
+// milliseconds from the change to the arrival of its event at the reader.
 func (e *edge) wake(ctx context.Context, b *bench, arrivals <-chan time.Time) (float64, error) {
 	for range wakeTries {
 		b.logf("  waiting until the object is out of memory")
@@ -144,8 +145,8 @@ func (e *edge) coldStart(ctx context.Context, object string) (float64, error) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// delivery is one case of E2: the number of events per message (one or a burst) and the
-// number of readers, which have no selectors.
+// delivery is one case of E2. The cases differ in the number of events per message, which
+// is one or a burst, and in the number of readers. The readers use no selectors.
 type delivery struct {
 	name             string
 	batch, readers   int
@@ -159,12 +160,13 @@ var deliveries = []delivery{
 	{"burst-100-readers", updateBatch, 100, 60, 50},
 }
 
-// deliveryPause is the time between messages, which keeps the object from merging them.
+// deliveryPause is the time between messages. It is long enough that the object does not
+// merge messages.
 const deliveryPause = 2 * time.Millisecond
 
-// runDelivery measures E2. The runtime's own cost per message limits the ratio. An object
-// that forwards messages without reading them shows this limit. Each object has its own
-// runtime, and the rounds alternate.
+// runDelivery measures E2. The cost of the runtime for each message limits the ratio. An
+// object that forwards messages without reading them shows this limit. Each compared
+// object runs in a separate runtime, and their rounds alternate.
 func runDelivery(ctx context.Context, b *bench) ([]Result, error) {
 	var results []Result
 	for _, d := range deliveries {
@@ -178,8 +180,8 @@ func runDelivery(ctx context.Context, b *bench) ([]Result, error) {
 	return results, nil
 }
 
-// deliverer sends a number of messages. It waits until every reader has received a
-// message before it sends the next one.
+// deliverer is a function that sends a number of messages. Before it sends the next
+// message, it waits until every reader has received the previous message.
 type deliverer func(messages int) error
 
 func (d *delivery) run(ctx context.Context, b *bench) ([]Result, error) {
@@ -219,7 +221,7 @@ func (d *delivery) run(ctx context.Context, b *bench) ([]Result, error) {
 	}, nil
 }
 
-// deliveringSide is one way to forward events, in its own runtime.
+// deliveringSide is one of the compared ways to forward events, in a separate runtime.
 type deliveringSide struct {
 	edge    *edge
 	deliver deliverer
@@ -284,7 +286,7 @@ func (e *edge) plainDelivered(ctx context.Context, d *delivery) (deliverer, erro
 	})
 }
 
-// forwardedBytes is the typical size of an encoded change of a pod.
+// forwardedBytes is the typical size, in bytes, of an encoded change of a pod.
 const forwardedBytes = 120
 
 func (e *edge) forwarded(ctx context.Context, d *delivery) (deliverer, error) {
@@ -292,8 +294,8 @@ func (e *edge) forwarded(ctx context.Context, d *delivery) (deliverer, error) {
 	return e.passed(ctx, d, "forward", websocket.MessageBinary, func() ([]byte, error) { return message, nil })
 }
 
-// passed connects a feed and readers to one of the benchmark's own objects. Such an
-// object sends each reader one message per received message.
+// passed connects a feed and readers to an object of js/bench/edge. Such an object sends
+// one message to each reader for each message that it receives.
 func (e *edge) passed(ctx context.Context, d *delivery, kind string, encoding websocket.MessageType, next func() ([]byte, error)) (deliverer, error) {
 	feed, err := e.dial(ctx, kind+"/delivery", "feed")
 	if err != nil {
@@ -345,8 +347,8 @@ const (
 	crowdPause  = 50 * time.Millisecond
 )
 
-// runCrowd measures E3. The readers run on the same machine as the object, so the sockets
-// of a few thousand readers add load of their own.
+// runCrowd measures E3. The readers run on the same machine as the object, so the readers'
+// side of a few thousand sockets also loads the machine.
 func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
 	e, err := startEdge(ctx, b, 1000)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// edgeCredit is the credit in bytes that an engine grants.
+// edgeCredit is the credit, in bytes, that the reader grants, as an engine does.
 const edgeCredit = 4 << 20
 
-// edgePatience is how long until waits for a reader to receive all changes.
+// edgePatience is how long the method until waits for a reader to receive all changes.
 const edgePatience = 20 * time.Second
 
-// edgeReader is a reader of an object. Of events, it decodes only the number and the
-// resource version.
+// edgeReader is a reader that is connected to a Durable Object. It decodes only the number
+// of events and their resource version.
 type edgeReader struct {
 	ws       *websocket.Conn
 	rv       atomic.Uint64
@@ -35,8 +35,8 @@ type edgeReader struct {
 	live    chan struct{} // closed when the snapshot is complete
 }
 
-// read connects a reader of all pods, and returns when the reader has received the
-// snapshot.
+// read connects a reader that subscribes to all pods, and returns when the reader has
+// received the snapshot.
 func (e *edge) read(ctx context.Context, object string, arrived func(api.ResourceVersion, time.Time)) (*edgeReader, error) {
 	ws, err := e.dial(ctx, object, "watch")
 	if err != nil {

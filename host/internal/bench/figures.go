@@ -2,8 +2,8 @@ package main
 
 import "context"
 
-// figure is a comparison with its targets. The function run may return several results
-// with different cases.
+// figure is a comparison with its targets. The function run may return several results, one
+// for each case.
 type figure struct {
 	id      string
 	title   string

@@ -54,15 +54,16 @@ func appendEvent(dst []byte, c source.Change) []byte {
 	return append(dst, '}')
 }
 
-// appendItem appends the object as an item of a list, without its kind.
+// appendItem appends the changed object as an item of a list, without its kind and
+// apiVersion.
 func appendItem(dst []byte, c source.Change) []byte {
 	at := bytes.Index(c.Value, []byte(`"metadata":`))
 	return appendVersioned(append(dst, '{'), c.Value[at:], c.ResourceVersion)
 }
 
-// appendVersioned appends a value with its resource version, which etcd does not
-// store in the value. The first "metadata" in the value is that of the object, because
-// keys are sorted, and only apiVersion, data and kind precede it.
+// appendVersioned appends a value with its resource version, which etcd does not store
+// in the value. The first "metadata" in the value is the metadata of the object,
+// because keys are sorted, and only apiVersion, data and kind precede it.
 func appendVersioned(dst, value []byte, rv api.ResourceVersion) []byte {
 	metadata := []byte(`"metadata":{`)
 	at := bytes.Index(value, metadata) + len(metadata)

@@ -20,16 +20,16 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// These constants describe the link of P14.
+// These constants describe the simulated network link of P14.
 const (
 	linkBytesPerSecond = 20_000_000 / 8
 	linkRoundTrip      = 40 * time.Millisecond
 )
 
-// pageItems is the length of the first page of a paged list.
+// pageItems is the number of objects on the first page of a paged list.
 const pageItems = 500
 
-// runLink measures P14. One slow link leads to a connector and to the list of a
+// runLink measures P14: loading over a slow link, from a connector and from the list of a
 // kube-apiserver. The list is compressed in advance, and contains no managedFields.
 func runLink(ctx context.Context, b *bench) (list []Result, err error) {
 	const objects = 50_000

@@ -36,7 +36,7 @@ func run(ctx context.Context, only, output, keep string, check bool) error {
 		return err
 	}
 	defer b.close()
-	results := []Result{} // an empty list, not null, in JSON
+	results := []Result{} // not nil, so that JSON contains an empty list instead of null
 	var failed []string
 	for _, f := range chosen {
 		b.logf("%s: %s", f.id, f.title)
@@ -70,8 +70,8 @@ func run(ctx context.Context, only, output, keep string, check bool) error {
 	return nil
 }
 
-// choose returns the figures with the given IDs, separated by commas. Empty selects all
-// except those of the edge.
+// choose returns the figures with the given IDs, separated by commas. An empty text selects
+// all figures except those of the edge, and "edge" selects only those.
 func choose(only string) ([]figure, error) {
 	switch only {
 	case "":

@@ -14,25 +14,25 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// reader is a real engine that is connected to a real connector. It reports the
-// messages that it receives.
+// reader is a real engine that is connected to a real connector. It passes each received
+// message to the function take.
 type reader struct {
 	engine *core.Engine
 	conn   *connectortest.End
 	take   func(message []byte) // nil if the messages are not needed
 
-	live, complete bool // the rows are complete; the bodies are complete as well
+	live, complete bool // live: the rows are complete; complete: the bodies are complete too
 	rv             api.ResourceVersion
 }
 
-// clock is the time that every engine receives. It never advances, so that no periodic
-// work runs.
+// clock is the time that every engine is given. The time never advances, so that no
+// periodic work runs.
 const clock = 1
 
 // open connects a reader to the connector and opens one collection.
 func open(ctx context.Context, c *connector.Connector, resource api.Resource, t *tape) (*reader, error) {
 	far, near := connectortest.Pipe()
-	go c.Serve(ctx, far) // ends with the context, which is its error
+	go c.Serve(ctx, far) // ends with ctx; the error then only reports that
 	engine, err := core.New((&wire.Config{Seed: 1, Client: "bench", MaxBytes: 1 << 40}).Append(nil), nil)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func open(ctx context.Context, c *connector.Connector, resource api.Resource, t 
 	return r, r.step(ctx, &wire.OpenCollection{Collection: 1, Resource: resource.String(), MetadataOnly: t.metadataOnly, RowsFirst: t.rowsFirst})
 }
 
-// until receives messages until done returns true.
+// until receives messages and passes them to the engine until done returns true.
 func (r *reader) until(ctx context.Context, done func() bool) error {
 	for !done() {
 		message, err := r.conn.Read(ctx)
@@ -106,15 +106,15 @@ func (r *reader) carryOut(ctx context.Context, t wire.Type, payload []byte) erro
 }
 
 // tape describes a reader and receives its messages. The function snapshot receives the
-// messages up to the end of the snapshot, and updates receives the later ones. With
-// rowsFirst, the later messages begin with the bodies.
+// messages up to the end of the snapshot, and the function updates receives all later
+// messages. With rowsFirst, the first messages after the snapshot contain the bodies.
 type tape struct {
 	metadataOnly, rowsFirst bool
 	snapshot, updates       func(message []byte)
 }
 
-// play runs a reader for each tape. The readers receive the list of a world and then a
-// number of changes.
+// play runs a reader for each tape. Each reader receives the list of a world and then the
+// given number of changes.
 func play(ctx context.Context, w *world, changes, batch int, tapes ...tape) error {
 	ctx, cancel := context.WithCancel(ctx)
 	c := connector.New(connector.Config{
@@ -122,8 +122,8 @@ func play(ctx context.Context, w *world, changes, batch int, tapes ...tape) erro
 		Limits: limit.NewSet().With(limit.WriteTimeout, int64(time.Hour)), // a reader may wait until another one has received all of its messages
 	})
 	defer func() {
-		cancel()     // the other end does not read, so the connection is reset, not closed
-		c.Close(ctx) // its error is the end of the context
+		cancel()     // cancel first: the readers no longer read, so closing their connections would wait
+		c.Close(ctx) // returns the error of the canceled context
 	}()
 	var readers []*reader
 	for i := range tapes {

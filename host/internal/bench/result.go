@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Result is the result of a figure, or of one case of it.
+// Result is the result of a figure, or of one case of a figure.
 type Result struct {
 	Figure string  `json:"figure"`         // "P1"
 	Case   string  `json:"case,omitempty"` // "node", if a figure has several cases
 	Ratio  float64 `json:"ratio"`
-	Unit   string  `json:"unit,omitempty"` // unit of Ratio if that is an absolute value: "ms"
+	Unit   string  `json:"unit,omitempty"` // unit of Ratio if Ratio is an absolute value: "ms"
 	Sides  []Side  `json:"sides"`          // the parts of the ratio
 	Target string  `json:"target,omitempty"`
 	Met    *bool   `json:"met,omitempty"`
@@ -26,18 +26,19 @@ type Side struct {
 	Unit  string  `json:"unit"` // "/s", "ms", "B"
 }
 
-// target is the bound of one case of a figure.
+// target is the required bound for one case of a figure.
 type target struct {
 	name    string // name of the case
 	atLeast float64
 	atMost  float64
-	// allowed is the bound for -check, near the last result, to detect regressions.
-	// It is above atMost while the target is missed, and at most atMost once the target
-	// is met. Lower it with every improvement.
+	// allowed is the bound for -check. It is near the last result, so that -check
+	// detects regressions. While the target is missed, allowed is above atMost;
+	// afterwards it is at most atMost. Lower it with every improvement.
 	allowed float64
 }
 
-// judge compares a result with the target of its case, if it has one.
+// judge sets the target of a result and whether the result meets it, if its case has a
+// target.
 func (r *Result) judge(f figure) {
 	r.Figure = f.id
 	for _, t := range f.targets {
@@ -88,7 +89,8 @@ func (s Side) String() string {
 	return s.Name + " " + short(s.Value) + " " + s.Unit
 }
 
-// short formats a number with three digits, or with all digits before the decimal point.
+// short formats a number with three significant digits, but keeps all digits before the
+// decimal point.
 func short(v float64) string {
 	if v == 0 || math.Abs(v) >= 100 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

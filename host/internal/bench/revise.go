@@ -12,7 +12,8 @@ func newStatus(was, is []byte) []byte {
 	return ifChanged(was, is, "status")
 }
 
-// newTemplate returns the new value if it begins a rollout, and nil otherwise.
+// newTemplate returns the new value if it changes the pod template, which begins a rollout,
+// and nil otherwise.
 func newTemplate(was, is []byte) []byte {
 	return ifChanged(was, is, "spec", "template")
 }
@@ -32,8 +33,8 @@ func at(object []byte, path ...string) json.RawMessage {
 	return raw
 }
 
-// relabelled toggles the release label of an object between two values, as kubectl label
-// does.
+// relabelled returns the object with the label "release" toggled between two values, as
+// kubectl label would change it.
 func relabelled(was, _ []byte) []byte {
 	object := decode[map[string]any](was)
 	metadata := object["metadata"].(map[string]any)
@@ -53,12 +54,13 @@ func relabelled(was, _ []byte) []byte {
 	metadata["managedFields"] = managed
 	value, err := json.Marshal(object)
 	if err != nil {
-		panic(err) // decoded values can be encoded
+		panic(err) // impossible, because the value was decoded from JSON
 	}
 	return value
 }
 
-// decode parses JSON that the simulation has written. Invalid JSON is a bug and panics.
+// decode parses JSON that the simulation has written. It panics on invalid JSON, which
+// would be a bug in the simulation.
 func decode[T any](data []byte) T {
 	var v T
 	if err := json.Unmarshal(data, &v); err != nil {

@@ -20,14 +20,14 @@ func runTable(ctx context.Context, _ *bench) ([]Result, error) {
 	return []Result{table}, err
 }
 
-// runRowsAndBodies measures P13: the bytes sent to the same reader until it has every
+// runRowsAndBodies measures P13: the bytes sent to the reader of P12 until it has every
 // body.
 func runRowsAndBodies(ctx context.Context, _ *bench) ([]Result, error) {
 	_, all, err := measureRows(ctx)
 	return []Result{all}, err
 }
 
-// measureRows measures P12 and P13. The other side is the list of a kube-apiserver
+// measureRows measures P12 and P13. It compares them with the list of a kube-apiserver
 // without managedFields, in one gzip stream of level 6.
 func measureRows(ctx context.Context) (table, all Result, err error) {
 	const objects = 50_000

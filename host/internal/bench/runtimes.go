@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// machinery is an engine: native, or in a WebAssembly module.
+// machinery is an engine, either native or in a WebAssembly module.
 type machinery interface {
 	Step(frames []byte) error
 	Tick(now int64) error
@@ -20,7 +20,7 @@ type machinery interface {
 	Advance() error
 }
 
-// native is an engine that is compiled to machine code.
+// native is an engine in this process, compiled to machine code.
 type native struct{ *core.Engine }
 
 func (n native) Tick(now int64) error   { n.Engine.Tick(now); return nil }
@@ -75,8 +75,8 @@ func runRuntimes(ctx context.Context, b *bench) ([]Result, error) {
 	}, nil
 }
 
-// ingestNanos passes a recording to several engines in turn. It returns the time per event
-// of each engine in every measured round.
+// ingestNanos passes each message of a recording to several engines in turn. It returns the
+// nanoseconds per event, by engine and measured round.
 func ingestNanos(dir string, engines ...machinery) ([][]float64, error) {
 	const rounds, warmUps = 7, 4
 	snapshot, err := readChunks(filepath.Join(dir, "snapshot.bin"))
@@ -109,7 +109,7 @@ func ingestNanos(dir string, engines ...machinery) ([][]float64, error) {
 }
 
 // inTurn passes each message to every engine before the next message, so that other
-// load on the machine affects all engines alike.
+// load on the machine affects all engines alike. It returns the total time of each engine.
 func inTurn(messages [][]byte, engines []machinery) ([]time.Duration, error) {
 	took := make([]time.Duration, len(engines))
 	for _, message := range messages {

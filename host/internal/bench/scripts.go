@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// updateBatch is the number of changes per message. A reader that is no faster than its
-// cluster typically receives as many.
+// updateBatch is the number of changes per message. It is typical for a reader that is no
+// faster than its cluster.
 const updateBatch = 100
 
 // ingested is the input of P1 and P10: 11 rounds of 10,000 updates.
@@ -45,7 +45,7 @@ func (b *bench) inBoth(ctx context.Context, args ...string) ([]Result, error) {
 func runStart(ctx context.Context, b *bench) ([]Result, error)  { return b.coldStart(ctx, "P2") }
 func runMemory(ctx context.Context, b *bench) ([]Result, error) { return b.coldStart(ctx, "P3") }
 
-// runBodies measures P15, which is our side of P3 in bytes.
+// runBodies measures P15: our side of the case "bodies" of P3, in bytes.
 func runBodies(ctx context.Context, b *bench) ([]Result, error) {
 	results, err := b.coldStart(ctx, "P3")
 	if err != nil {
@@ -72,7 +72,7 @@ func (b *bench) coldStart(ctx context.Context, figure string) ([]Result, error) 
 	return slices.DeleteFunc(slices.Clone(b.cold), func(r Result) bool { return r.Figure != figure }), nil
 }
 
-// P25 to P28 are measured in pages with the built package.
+// The following functions measure P25 to P28 in pages with the built npm package.
 func runReactTable(ctx context.Context, b *bench) ([]Result, error) {
 	return b.inPages(ctx, "table.js", dataset{pods: 50_000, updates: 9_000, batch: updateBatch, bodies: true, kubernetes: true})
 }
@@ -97,7 +97,7 @@ func (b *bench) inPages(ctx context.Context, script string, d dataset) ([]Result
 	return b.script(ctx, script, modulePath, dir, "js/dist")
 }
 
-// runSearch measures P18 in a page with the built package.
+// runSearch measures P18 in a page with the built npm package.
 func runSearch(ctx context.Context, b *bench) ([]Result, error) {
 	dir, err := b.data(ctx, viewed(100_000))
 	if err != nil {
@@ -125,7 +125,7 @@ func (b *bench) fullView(ctx context.Context, figure string) ([]Result, error) {
 
 func runLiveQuery(ctx context.Context, b *bench) ([]Result, error) {
 	queried := viewed(100_000)
-	queried.updates = 36_000 // V8 optimizes during the first ten thousand
+	queried.updates = 36_000 // V8 still optimizes during the first ten thousand updates
 	dir, err := b.data(ctx, queried)
 	if err != nil {
 		return nil, err

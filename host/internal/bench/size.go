@@ -13,10 +13,11 @@ import (
 // runSize measures P7: the size of the module relative to an empty reactor built with the
 // same Go release. A second result, without a target, compares the module with a stripped
 // empty reactor. If package strip does not support the Go release, the module is not
-// stripped and has no target.
+// stripped, and no target applies to it.
 func runSize(ctx context.Context, b *bench) ([]Result, error) {
 	empty := filepath.Join(b.dir, "empty.wasm")
-	// Build it like the module in the Makefile, without package strip.
+	// Build the empty reactor with the flags that the Makefile uses for the module, but do
+	// not strip it.
 	build := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", empty, "./host/internal/bench/empty")
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	build.Stderr = os.Stderr

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// dispatchRounds is the number of measurements of each side of P5. The result is the
+// dispatchRounds is the number of measurements of each side of P5. The result is their
 // median.
 const dispatchRounds = 5
 
@@ -47,8 +47,9 @@ func runDispatch(ctx context.Context, b *bench) ([]Result, error) {
 	}}), nil
 }
 
-// flatness compares ten thousand watches with ten. Each change matches the same number of
-// watches on both sides, and the measurements alternate.
+// flatness compares the time per event with ten thousand watches and with ten. Each change
+// matches the same number of watches on both sides, and the measurements of the sides
+// alternate.
 func flatness(ctx context.Context, cachers, selectors string) (Result, error) {
 	var few, many, ratios []float64
 	for range dispatchRounds {

@@ -60,7 +60,7 @@ func (k *kindOfChange) measure(ctx context.Context) ([]Result, error) {
 		}
 		line := append(appendEvent(nil, c), '\n')
 		plain += len(line)
-		stream.Write(line) // the writer of a counter never fails
+		stream.Write(line) // cannot fail, because a counter never fails
 		stream.Flush()
 	}
 	updates := func(message []byte) { ours += len(message) }
@@ -70,7 +70,8 @@ func (k *kindOfChange) measure(ctx context.Context) ([]Result, error) {
 	return []Result{against(k.name+"-json", ours, plain, k.events), against(k.name+"-gzip", ours, int(zipped), k.events)}, nil
 }
 
-// against returns a result with the bytes per event of both sides and their ratio.
+// against returns a Result with the bytes per event of both sides and the ratio of ours to
+// theirs.
 func against(name string, ours, theirs, events int) Result {
 	return Result{Case: name, Ratio: float64(ours) / float64(theirs), Sides: []Side{
 		{"ours", float64(ours) / float64(events), "B"}, {"kubernetes", float64(theirs) / float64(events), "B"},

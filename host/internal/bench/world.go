@@ -16,9 +16,9 @@ import (
 
 const seed = 5
 
-// world is a source of one resource of a simulated cluster. It lists the planned objects,
-// and delivers changes when hand is called. Objects are rendered when they are listed,
-// and are not retained.
+// world is a source for one resource of a simulated cluster. It lists the planned
+// objects, and delivers changes when hand is called. It renders objects when they are
+// listed, and does not retain them.
 type world struct {
 	schema  *api.Schema
 	cluster *clustersim.Cluster
@@ -28,14 +28,14 @@ type world struct {
 	// tap is called when the connector receives an object of the list or a change.
 	// It must not retain the value.
 	tap func(t api.EventType, c source.Change)
-	// revise returns the value that a write changes an object to, or nil to drop the
-	// write. If revise is nil, all writes become changes.
+	// revise returns the new value of an object from the values before and after a write,
+	// or nil to drop the write. If revise is nil, all writes become changes.
 	revise func(was, is []byte) []byte
 	// churn includes changes that create and delete objects. Without churn, all changes
 	// are modifications, and the number of objects stays the same.
 	churn bool
 
-	latest  map[api.Key][]byte // values are nil unless revise needs them
+	latest  map[api.Key][]byte // values are nil unless revise is set
 	queue   []source.Change
 	batches chan []source.Change
 	taken   chan struct{}
@@ -102,8 +102,8 @@ func (w *world) change(key api.Key, value []byte) {
 	w.queue = append(w.queue, source.Change{Key: key, ResourceVersion: w.revised, Value: value})
 }
 
-// maxSteps limits the steps of the simulation for each requested change, because a step
-// may change only other objects.
+// maxSteps limits the steps of the simulation for each requested change. A step may change
+// only objects that the world does not list, so hand might otherwise never return.
 const maxSteps = 1000
 
 // hand passes the next n changes to the connector, and returns when the connector
