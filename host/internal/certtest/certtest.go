@@ -52,7 +52,7 @@ func (p Pair) Pool() *x509.CertPool {
 	return pool
 }
 
-// TLS returns the Pair for use in a tls.Config.
+// TLS returns the Pair as a tls.Certificate.
 func (p Pair) TLS(t *testing.T) tls.Certificate {
 	t.Helper()
 	pair, err := tls.X509KeyPair(p.Cert, p.Key)
@@ -60,7 +60,7 @@ func (p Pair) TLS(t *testing.T) tls.Certificate {
 	return pair
 }
 
-// Write writes the Pair to two files.
+// Write writes the certificate and the key of the Pair to the files cert and key.
 func (p Pair) Write(t *testing.T, cert, key string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(cert, p.Cert, 0o600))
