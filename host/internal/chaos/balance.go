@@ -11,7 +11,7 @@ import (
 )
 
 // balancer is a TCP load balancer. It forwards connections to the backends in turn, and
-// skips backends that refuse.
+// skips a backend that refuses a connection.
 type balancer struct {
 	listener net.Listener
 	backends []string
@@ -38,7 +38,7 @@ func (b *balancer) accept() {
 	for {
 		client, err := b.listener.Accept()
 		if err != nil {
-			return // closed
+			return // the listener is closed
 		}
 		b.running.Go(func() { b.serve(client) })
 	}
@@ -58,7 +58,7 @@ func (b *balancer) serve(client net.Conn) {
 	var copying sync.WaitGroup
 	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
 		copying.Go(func() {
-			_, _ = io.Copy(pair[0], pair[1]) // either end may close the connection
+			_, _ = io.Copy(pair[0], pair[1]) // fails if either end has closed the connection
 			_ = pair[0].Close()
 		})
 	}

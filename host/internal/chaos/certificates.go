@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// authority issues the certificates of the connectors.
+// authority is a certificate authority that issues the certificates of the connectors.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -25,8 +25,8 @@ type authority struct {
 	dir         string
 }
 
-// root returns the authority. All runs in a process share it, because Go reads the
-// system's roots only once.
+// root returns the root authority. All runs in a process share it, because Go reads the
+// system's root certificates only once.
 var root = sync.OnceValues(func() (*authority, error) {
 	a := &authority{}
 	var err error
@@ -44,7 +44,7 @@ var root = sync.OnceValues(func() (*authority, error) {
 })
 
 // newAuthority returns the authority of a run, which writes certificates to a directory.
-// It issues the first one.
+// It also issues the first certificate.
 func newAuthority(dir string) (*authority, error) {
 	ca, err := root()
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *authority) template() *x509.Certificate {
 	}
 }
 
-// issue writes a new key and certificate and returns the serial number.
+// issue writes a new key and certificate, and returns the certificate's serial number.
 func (a *authority) issue() (serial int64, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *authority) issue() (serial int64, err error) {
 	return a.serial, writePEM(a.certFile(), "CERTIFICATE", raw)
 }
 
-// writePEM atomically replaces a file.
+// writePEM atomically replaces a file with one PEM block.
 func writePEM(name, kind string, raw []byte) error {
 	if err := os.WriteFile(name+".new", pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
 		return err

@@ -54,8 +54,8 @@ func testConfig(t *testing.T) Config {
 	return c
 }
 
-// The run injects each fault once. On a busy machine, the duration of the run may end
-// earlier.
+// The run injects each fault once. On a busy machine, the time may be over before all
+// faults were injected.
 func TestReadersEqualEtcdAfterEachFault(t *testing.T) {
 	c := testConfig(t)
 	report, err := Run(t.Context(), c)
@@ -72,7 +72,8 @@ func TestReadersEqualEtcdAfterEachFault(t *testing.T) {
 	}
 }
 
-// After a timeout, compact tries again although the first attempt may have succeeded.
+// After a timeout, compact tries again, although the first attempt may have succeeded. The
+// second attempt must not fail.
 func TestCompactingTwiceIsNotAnError(t *testing.T) {
 	server, err := embedetcd.Start(embedetcd.Config{Dir: t.TempDir(), UnsafeNoFsync: true})
 	require.NoError(t, err)

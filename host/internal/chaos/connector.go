@@ -21,7 +21,7 @@ import (
 
 const connectors = 2
 
-// connector is a "watchglass serve" process with its proxied links to etcd.
+// connector is a "watchglass serve" process and its links to the etcd members.
 type connector struct {
 	process *process
 	address string

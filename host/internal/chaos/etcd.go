@@ -29,10 +29,10 @@ import (
 const members = 3
 
 // memberVariable is the environment variable that makes this program run an etcd member.
-// It contains the configuration.
+// Its value is a memberConfig in JSON.
 const memberVariable = "WATCHGLASS_CHAOS_MEMBER"
 
-// memberConfig is the content of memberVariable.
+// memberConfig is the configuration of an etcd member, in the value of memberVariable.
 type memberConfig struct {
 	Config embedetcd.Config
 	Member embedetcd.Member
@@ -116,7 +116,7 @@ func (e *etcd) endpoints() (all []string) {
 }
 
 func (e *etcd) startAll(ctx context.Context) error {
-	for i := range e.configs { // a member becomes ready only when a second one runs
+	for i := range e.configs { // a member becomes ready only when a second member runs
 		if err := e.launch(i); err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (e *etcd) launch(i int) (err error) {
 	return err
 }
 
-// start starts a member unless it is running, and returns when it is ready.
+// start starts member i unless it is running, and returns when the member is ready.
 func (e *etcd) start(ctx context.Context, i int) (err error) {
 	e.process[i], err = startUntilReady(ctx, func() (*process, error) {
 		if e.process[i] != nil && e.process[i].running() {
@@ -167,7 +167,8 @@ func (e *etcd) start(ctx context.Context, i int) (err error) {
 func (e *etcd) signal(i int, s syscall.Signal) { e.process[i].signal(s) }
 
 // compact compacts the cluster up to a revision. It tries again after an error. On a slow
-// machine, an attempt may time out and still succeed, so ErrCompacted counts as success.
+// machine, an attempt may time out and still succeed, so compact treats ErrCompacted as
+// success.
 func (e *etcd) compact(ctx context.Context, revision uint64) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -199,8 +200,8 @@ func (e *etcd) backup(ctx context.Context, file string) error {
 	return err
 }
 
-// restoreBackup replaces the cluster with one that has the state of a backup and a
-// new cluster ID, as etcdutl recommends.
+// restoreBackup replaces the cluster with a new cluster that has the state of a backup and
+// a new cluster ID, as the documentation of etcdutl recommends.
 func (e *etcd) restoreBackup(ctx context.Context, file string) error {
 	for _, p := range e.process {
 		p.kill()

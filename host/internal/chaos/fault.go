@@ -13,8 +13,8 @@ type fault struct {
 	name string
 	// inject starts the fault, and heal ends it.
 	inject func(ctx context.Context, w *world, r *rand.Rand) (heal func(context.Context) error, err error)
-	// between marks faults that rewrite the history of etcd. They are injected between
-	// recordings, while the writers are paused. They need no healing.
+	// between marks a fault that rewrites the history of etcd. Such a fault is injected
+	// between recordings, while the writers are paused, and needs no healing.
 	between bool
 }
 
@@ -88,7 +88,7 @@ func healed(cure func() error, err error) (func(context.Context) error, error) {
 	return func(context.Context) error { return cure() }, err
 }
 
-// compaction discards history that a connector and a reader have not received.
+// compaction makes etcd discard changes that a connector and a reader have not received.
 func compaction(ctx context.Context, w *world, r *rand.Rand) (func(context.Context) error, error) {
 	cut := append([]*link(nil), w.connectors[r.IntN(connectors)].etcd[:]...)
 	cut = append(cut, w.readerLinks[r.IntN(len(w.readerLinks))])
@@ -107,8 +107,8 @@ func compaction(ctx context.Context, w *world, r *rand.Rand) (func(context.Conte
 	}, nil
 }
 
-// rotate replaces the certificate. The connectors load it on SIGHUP, or when they detect
-// the change.
+// rotate replaces the certificate. The connectors load the new certificate on SIGHUP, or
+// when they detect the changed file.
 func rotate(_ context.Context, w *world, r *rand.Rand) (func(context.Context) error, error) {
 	serial, err := w.authority.issue()
 	if err != nil {
@@ -129,7 +129,8 @@ func rotate(_ context.Context, w *world, r *rand.Rand) (func(context.Context) er
 	}, nil
 }
 
-// restore replaces the data of all members with the backup from the start of the round.
+// restore replaces the data of all etcd members with the backup from the start of the
+// round.
 func restore(ctx context.Context, w *world, _ *rand.Rand) (func(context.Context) error, error) {
 	return nil, w.etcd.restoreBackup(ctx, w.backup())
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// proxies are the links between processes.
+// proxies contains the proxied links between the processes.
 type proxies struct {
-	server *toxiproxy.ApiServer // never listens, but a proxy requires one
+	server *toxiproxy.ApiServer // never listens; a proxy requires a server
 	links  []*link
 }
 
@@ -24,7 +24,7 @@ func newProxies() *proxies {
 	return &proxies{server: toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())}
 }
 
-// link is a proxy in front of one address.
+// link is a proxy that forwards connections to one address.
 type link struct{ proxy *toxiproxy.Proxy }
 
 func (p *proxies) link(name, upstream string) (*link, error) {
@@ -45,7 +45,7 @@ func (p *proxies) close() {
 
 func (l *link) address() string { return l.proxy.Listen }
 
-// toxic is the JSON that adds a fault to one direction of a proxy.
+// toxic is the JSON form of a fault in one direction of a proxy.
 type toxic struct {
 	Name       string         `json:"name"`
 	Type       string         `json:"type"`
@@ -53,8 +53,8 @@ type toxic struct {
 	Attributes map[string]int `json:"attributes"`
 }
 
-// poison adds a toxic to both directions of links. The function cure removes all their
-// toxics.
+// poison adds a toxic to both directions of the links. The returned function cure removes
+// all toxics from the links.
 func poison(links []*link, kind string, attributes map[string]int) (cure func() error, err error) {
 	for _, l := range links {
 		for _, direction := range []string{"upstream", "downstream"} {

@@ -29,7 +29,7 @@ type object struct {
 // contents is the state of a reader's store or of etcd.
 type contents map[api.Key]object
 
-// versions returns the resource versions without the JSON.
+// versions returns the resource version of each object.
 func (c contents) versions() map[api.Key]api.ResourceVersion {
 	v := make(map[api.Key]api.ResourceVersion, len(c))
 	for key, o := range c {
@@ -38,7 +38,8 @@ func (c contents) versions() map[api.Key]api.ResourceVersion {
 	return v
 }
 
-// scope selects a subset of the objects. An empty field selects all.
+// scope selects the objects of a namespace and a tier. An empty field does not restrict the
+// selection.
 type scope struct{ namespace, tier string }
 
 func (s scope) selector() string {
@@ -59,8 +60,8 @@ func (c contents) within(s scope) contents {
 	return part
 }
 
-// stored reads all objects from etcd, at the returned revision. It adds the resource
-// version to the JSON, as readers receive it.
+// stored reads all objects from etcd, and returns them with the revision of the read. It
+// adds the resource version to the JSON of each object, as connectors do.
 func stored(ctx context.Context, client *clientv3.Client) (contents, api.ResourceVersion, error) {
 	r, err := client.Get(ctx, prefix, clientv3.WithPrefix())
 	if err != nil {
@@ -100,8 +101,8 @@ func differences(got, want contents) error {
 	return fmt.Errorf("%d of %d objects differ: %s", len(found), len(want), strings.Join(found[:min(3, len(found))], "; "))
 }
 
-// canonical returns the contents with the members of JSON objects sorted. It is for
-// readers that return objects instead of bytes.
+// canonical returns the contents with sorted members in the JSON of each object. It makes
+// bytes comparable with the objects of readers that decode JSON.
 func (c contents) canonical() (contents, error) {
 	sorted := make(contents, len(c))
 	for key, o := range c {

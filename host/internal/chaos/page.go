@@ -26,8 +26,8 @@ import (
 //go:embed page.html
 var pageHTML []byte
 
-// pageReader is the JavaScript client in a page in Chromium, with its engine in a
-// SharedWorker.
+// pageReader is a reader that drives the JavaScript client in a page in Chromium. Its
+// engine runs in a SharedWorker.
 type pageReader struct {
 	server  *http.Server
 	browser context.Context
@@ -47,7 +47,7 @@ type pageReader struct {
 	failed  error
 }
 
-// openPage serves the npm package and opens a page with it.
+// openPage serves the npm package, and opens a page that uses it.
 func openPage(ctx context.Context, chromium, dist, address string) (r *pageReader, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -57,10 +57,10 @@ func openPage(ctx context.Context, chromium, dist, address string) (r *pageReade
 	files.Handle("/", http.FileServer(http.Dir(dist)))
 	files.HandleFunc("/chaos.html", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(pageHTML) // the test fails if the page is incomplete
+		_, _ = w.Write(pageHTML) // an incomplete page fails the run later
 	})
 	r = &pageReader{server: &http.Server{Handler: files}}
-	go func() { _ = r.server.Serve(listener) }() // ends with close
+	go func() { _ = r.server.Serve(listener) }() // returns when close is called
 	allocator, quit := chromedp.NewExecAllocator(context.WithoutCancel(ctx), append(browser.Options(chromium),
 		chromedp.Flag("ignore-certificate-errors", true),
 	)...)
@@ -79,13 +79,13 @@ func (r *pageReader) close() {
 	for i := len(r.quit) - 1; i >= 0; i-- {
 		r.quit[i]()
 	}
-	_ = r.server.Close() // only closing the listener can fail, and it is closed already
+	_ = r.server.Close() // fails only if the listener is already closed
 }
 
 func (r *pageReader) name() string                     { return "chromium" }
 func (r *pageReader) asked() (collection, watch scope) { return scope{}, scope{} }
 
-// verifiable reports false after a relist, because a page does not record the resource
+// verifiable returns false after a relist, because a page does not record the resource
 // versions of the engine's lists.
 func (r *pageReader) verifiable(relists int) bool { return relists == 0 }
 
@@ -101,7 +101,7 @@ func evaluate[T any](ctx context.Context, r *pageReader, expression string) (T, 
 	return v, err
 }
 
-// pageStatus is the result of chaos.status.
+// pageStatus is the result of the function chaos.status of the page.
 type pageStatus struct{ State, Error, ResourceVersion string }
 
 func (r *pageReader) current(ctx context.Context, rv api.ResourceVersion) error {
@@ -121,7 +121,7 @@ func (r *pageReader) reconnect(ctx context.Context) error {
 	return err
 }
 
-// pageObject is an element of the result of chaos.list.
+// pageObject is an element of the result of the page's function chaos.list.
 type pageObject struct{ Key, ResourceVersion, JSON string }
 
 func (r *pageReader) list(ctx context.Context) (contents, error) {
@@ -215,15 +215,15 @@ func (r *pageReader) countRelists(ctx context.Context) (sum int, err error) {
 	return sum, err
 }
 
-// write appends a line to the recording. An error makes the round fail later.
+// write appends a line to the recording. It stores an error, which fails the round later.
 func (r *pageReader) write(l *recording.Line) {
 	r.count++
 	l.Time = time.Now().UTC()
 	r.failed = errors.Join(r.failed, r.lines.Encode(l))
 }
 
-// pageEvent is an element of the result of chaos.drain. It describes an event, the opening
-// of a watch, or a list.
+// pageEvent is an element of the result of the page's function chaos.drain. It describes an
+// event, the opening of a watch, or a list.
 type pageEvent struct {
 	Type, Key, ResourceVersion, UID string
 	Labels                          map[string]string
@@ -275,8 +275,8 @@ func (r *pageReader) take(e *pageEvent) error {
 	return nil
 }
 
-// opened records the opening of a watch. The watch starts at a version or, if that
-// is zero, with the existing objects.
+// opened records the opening of a watch. The watch starts at the version rv or, if rv is
+// zero, with the existing objects.
 func (r *pageReader) opened(rv api.ResourceVersion) {
 	r.watches++
 	l := &recording.Line{Kind: "watch", Watch: r.watches, Start: "state", Bookmarks: true, Limited: true}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// process is a running child process whose output goes to a file.
+// process is a child process that writes its output to a log file.
 type process struct {
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when the process has ended
@@ -30,20 +30,20 @@ func launch(log string, command *exec.Cmd) (*process, error) {
 	go func() {
 		defer close(p.ended)
 		defer out.Close()
-		runtime.LockOSThread() // see detached: the thread must outlive the process
+		runtime.LockOSThread() // the kernel kills the process when the thread that started it ends; see detached
 		defer runtime.UnlockOSThread()
 		err := command.Start()
 		started <- err
 		if err == nil {
-			_ = command.Wait() // the caller knows whether the end was expected
+			_ = command.Wait() // the caller decides whether the process was expected to end
 		}
 	}()
 	return p, <-started
 }
 
-func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // it may have ended
+func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // fails if the process has ended
 
-// kill ends the process, even if it is stopped, and waits for its end.
+// kill kills the process, even if it is suspended, and waits until it has ended.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.ended
@@ -58,8 +58,8 @@ func (p *process) running() bool {
 	}
 }
 
-// startUntilReady starts a process and returns when it is ready. A process that ends
-// earlier is started again, because its port may still have been in use.
+// startUntilReady starts a process and returns when it is ready. If the process ends
+// before, startUntilReady starts it again, because its port may still have been in use.
 func startUntilReady(ctx context.Context, start func() (*process, error), ready func(context.Context) error) (*process, error) {
 	for {
 		p, err := start()
@@ -81,7 +81,7 @@ func startUntilReady(ctx context.Context, start func() (*process, error), ready 
 	}
 }
 
-// pause waits for a duration. It reports false if ctx ends first.
+// pause waits for a duration. It returns true, or false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -22,18 +22,20 @@ import (
 // reader is a client under test. Only one goroutine at a time may use it.
 type reader interface {
 	name() string
-	// asked returns the scopes of its collection and of its watch.
+	// asked returns the scopes of the reader's collection and of the reader's watch.
 	asked() (collection, watch scope)
 	// begin opens a watch and records it in a file. The watch starts with the existing
 	// objects if state is true, and otherwise at the resource version of a list.
 	begin(ctx context.Context, file string, state bool) error
-	// current returns nil if the store is live and at least at the resource version rv.
+	// current returns nil if the store is live and has reached the resource version rv, and
+	// an error otherwise.
 	current(ctx context.Context, rv api.ResourceVersion) error
 	// reconnect makes the reader reconnect immediately, without waiting for its backoff.
 	reconnect(ctx context.Context) error
 	// list returns the content of the store.
 	list(ctx context.Context) (contents, error)
-	// delivered returns the state that results from the events of the watch.
+	// delivered returns the resource versions of the objects that remain after all events
+	// of the watch.
 	delivered(ctx context.Context) (map[api.Key]api.ResourceVersion, error)
 	// expire opens a watch at the current resource version. The function ended waits
 	// until that watch ends, and returns an error unless it ends with 410.
@@ -41,13 +43,13 @@ type reader interface {
 	// end closes the watch and the recording, and returns the number of events and
 	// of relists since begin.
 	end(ctx context.Context) (events, relists int, err error)
-	// verifiable reports whether a round with that many relists can be verified against
-	// the history of etcd.
+	// verifiable reports whether a recording with the given number of relists can be
+	// verified against the history of etcd.
 	verifiable(relists int) bool
 	close()
 }
 
-// goReader is a Go client, which runs the module in wazero.
+// goReader is a reader that uses the Go client, which runs the module in wazero.
 type goReader struct {
 	title             string
 	collected, watchs scope
@@ -75,7 +77,7 @@ func openGoReader(ctx context.Context, title, address, log string, collected, wa
 	r := &goReader{title: title, collected: collected, watchs: watched}
 	r.client, err = client.Open(ctx, client.Config{
 		URL: "wss://" + address + "/watch", Client: title, MaxHistory: 100_000, Tap: r.recorders.tap,
-		Logger: slog.New(slog.NewTextHandler(out, nil)), // out is closed when this process ends
+		Logger: slog.New(slog.NewTextHandler(out, nil)), // the operating system closes out when this process ends
 	})
 	if err != nil {
 		return nil, err
@@ -160,7 +162,8 @@ func (r *goReader) relist(ctx context.Context, c *recording.Collection) (string,
 	return list.ResourceVersion.String(), nil
 }
 
-// follow reads the events of a watch. After a 410 it lists and watches again.
+// follow reads the events of a watch. After a 410 or a normal end, it lists and watches
+// again.
 func (r *goReader) follow(ctx context.Context, c *recording.Collection, watch *client.Watch, recorded *recording.Watch) {
 	for {
 		err := r.take(ctx, watch, recorded)
@@ -274,7 +277,7 @@ func expectExpired(err error) error {
 	return fmt.Errorf("a watch of a history that was lost ended with %w, expected 410", err)
 }
 
-// inspect sums a counter of the engine over its collections.
+// inspect returns the sum of a counter over all collections of the engine.
 func (r *goReader) inspect(ctx context.Context, counter string) (sum int, err error) {
 	numbers, err := r.client.Inspect(ctx)
 	for _, n := range numbers {

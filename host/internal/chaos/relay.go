@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/recording"
 )
 
-// recorders passes the messages of a client to the recorder of the current round. The
-// connections of the client may outlive a round.
+// recorders passes the messages of a client to the recorder of the current round. A
+// connection of the client may stay open for several rounds.
 type recorders struct {
 	mu      sync.Mutex
 	current *recording.Recorder
@@ -27,8 +27,8 @@ func (r *recorders) use(next *recording.Recorder) {
 
 func (r *recorders) tap(conn client.Conn) client.Conn { return &relay{Conn: conn, to: r} }
 
-// relay is a connection that passes its messages to the current recorder. A new recorder
-// first receives the messages with the existing subscriptions.
+// relay is a connection that also passes its messages to the current recorder. A new
+// recorder first receives the earlier messages that opened the existing subscriptions.
 type relay struct {
 	client.Conn
 	to         *recorders
@@ -38,7 +38,8 @@ type relay struct {
 	replayable message
 }
 
-// message is a connection on which Read returns a given message. A tap reads from it.
+// message is a connection whose Read returns the given content. A tap reads from such a
+// connection.
 type message struct {
 	client.Conn
 	content []byte

@@ -20,7 +20,7 @@ var (
 	errLost         = errors.New("lost events")
 )
 
-// verify checks recordings: that of one reader, with or without that of etcd.
+// verify checks the recording of one reader, alone or together with the recording of etcd.
 func verify(files []string) error {
 	h := &recording.History{}
 	for _, name := range files {
@@ -43,8 +43,8 @@ type result struct {
 	changes   int // number of changes in etcd
 	events    int // number of events delivered to all readers
 	converged []time.Duration
-	relists   []int // by reader, since the start of the recording
-	restored  bool  // history was rewritten, so converged is the time until a reader equals etcd
+	relists   []int // of each reader, since the start of the recording
+	restored  bool  // the fault rewrote the history, so converged measures the time until a reader equals etcd
 }
 
 func (r *result) String() string {
@@ -109,7 +109,7 @@ func (r *report) add(result *result) {
 	r.row(result.fault).add(one)
 }
 
-// violated counts a violation under the guarantee that err names.
+// violated counts a violation in the column for the guarantee that err identifies.
 func (r *report) violated(fault string, err error) {
 	row := r.row(fault)
 	row.times++
@@ -136,7 +136,7 @@ func (r *report) total() *row {
 	return sum
 }
 
-// print writes the table.
+// print writes the table of faults and a line with the totals.
 func (r *report) print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "fault\ttimes\tchanges\tevents\trelists\tconverged (median)\t(max)\tlost\tduplicated\tout of order\tother\t")

@@ -30,7 +30,7 @@ type Config struct {
 	Rate     float64        // transactions per second
 	Only     *regexp.Regexp // the kinds of faults to inject; nil means all
 	Once     bool           // end after each kind of fault was injected once
-	Nudge    bool           // make clients that are not current reconnect, as a page does when the network returns
+	Nudge    bool           // make readers that are not current reconnect, as a page does when the network returns
 	Binary   string         // path of the watchglass binary
 	Package  string         // directory of the built npm package
 	Chromium string
@@ -39,7 +39,7 @@ type Config struct {
 }
 
 const (
-	// patience limits every wait after a fault has been healed. It is generous,
+	// patience limits every wait after a fault has been healed. The limit is generous,
 	// because only a failing run reaches it.
 	patience = 3 * time.Minute
 	// flow is the number of transactions that the writers commit before a fault, and
@@ -57,7 +57,7 @@ type run struct {
 }
 
 // Run injects faults until the duration has passed or a round fails. The error describes
-// a violation, or a failure of the run itself. The report is never nil.
+// a violation, or why the run could not continue. The report is never nil.
 func Run(ctx context.Context, c Config) (*report, error) {
 	r := &run{Config: c, random: rand.New(rand.NewPCG(c.Seed, 0)), report: newReport(c.Seed)}
 	started := time.Now()
@@ -123,7 +123,7 @@ func (r *run) rewrite(ctx context.Context, f fault, result *result) error {
 		return fmt.Errorf("back etcd up: %w", err)
 	}
 	defer os.Remove(r.backup())
-	// The restore discards these changes.
+	// The fault reverts the changes that this recording contains.
 	if err := r.recorded(ctx, result, func(ctx context.Context) error { return r.writers.progress(ctx, flow) }); err != nil {
 		return fmt.Errorf("before the fault: %w", err)
 	}
@@ -153,8 +153,9 @@ func (r *run) disturb(ctx context.Context, f fault, hold time.Duration) error {
 	return heal(ctx)
 }
 
-// recorded calls disturb while the writers run, records what the readers receive, and
-// verifies the recordings. The readers must become current after disturb has returned.
+// recorded calls the function disturb while the writers run, records the data that the
+// readers receive, and verifies the recordings. The readers must become current after
+// disturb has returned.
 func (r *run) recorded(ctx context.Context, result *result, disturb func(context.Context) error) error {
 	if err := r.equal(ctx, result); err != nil {
 		return fmt.Errorf("before the round: %w", err)
@@ -215,8 +216,8 @@ func (r *run) converge(ctx context.Context, result *result) error {
 }
 
 // equal waits until each reader's store equals etcd. If result is nil, the state that
-// results from the reader's watch must be equal as well. After a restore, the wait counts
-// as convergence.
+// results from the reader's watch must equal etcd as well. After a restore, equal adds
+// the waiting times to result.converged.
 func (r *run) equal(ctx context.Context, result *result) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -239,8 +240,8 @@ func (r *run) equal(ctx context.Context, result *result) error {
 		if err != nil {
 			return err
 		}
-		// A write that timed out may have been committed since. Compare again in that
-		// case.
+		// A write that timed out may have changed etcd during the comparison. If so,
+		// compare again.
 		after, _, err := stored(ctx, r.etcd.client)
 		if err != nil {
 			return err
@@ -289,7 +290,8 @@ func (r *run) same(ctx context.Context, reader reader, rv api.ResourceVersion, a
 	})
 }
 
-// until calls f repeatedly until it returns nil or ctx ends.
+// until calls f repeatedly until f returns nil. If ctx ends first, until returns
+// errNotConverged with the last error of f.
 func until(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -361,7 +363,8 @@ func (r *run) end(ctx context.Context, result *result) error {
 	return r.witness.close()
 }
 
-// verify checks the recordings of the round, and removes them if there is no violation.
+// verify checks the recordings of the round. If it finds no violation, it removes the
+// recordings.
 func (r *run) verify(result *result) error {
 	err := r.each(func(i int, reader reader) error {
 		files := []string{r.file(reader.name())}

@@ -20,8 +20,9 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// history is a source that reads etcd with the etcd client library, which resumes watches
-// at other members. It shares no code with the connector's source.
+// history is a source that reads etcd with the etcd client library. The library resumes
+// interrupted watches at other members. This source shares no code with the connector's
+// source.
 type history struct {
 	client  *clientv3.Client
 	counted *atomic.Int64 // number of changes
@@ -89,7 +90,7 @@ func keyOf(raw []byte) api.Key { return api.Key(strings.TrimPrefix(string(raw), 
 type witness struct {
 	file    *os.File
 	record  *recording.Recorder
-	at      atomic.Uint64 // the recording covers everything up to this revision
+	at      atomic.Uint64 // revision up to which the recording contains all changes
 	changes atomic.Int64
 	stop    context.CancelFunc
 	ended   chan error
@@ -109,7 +110,7 @@ func observe(ctx context.Context, client *clientv3.Client, name string) (*witnes
 	return w, w.reach(ctx, 1)
 }
 
-// reach waits until the recording covers a revision.
+// reach waits until the recording contains all changes up to a revision.
 func (w *witness) reach(ctx context.Context, rv api.ResourceVersion) error {
 	for w.at.Load() < uint64(rv) {
 		select {

@@ -25,7 +25,8 @@ type world struct {
 	closers     []func()
 }
 
-// build starts all parts of a world. The caller must close the world, also after an error.
+// build starts all processes and connections of a world. The caller must close the world,
+// even if build returns an error.
 func build(ctx context.Context, c Config) (w *world, err error) {
 	w = &world{dir: c.Dir, proxies: newProxies()}
 	w.closers = append(w.closers, w.proxies.close)

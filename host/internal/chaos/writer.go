@@ -24,12 +24,11 @@ const (
 
 var tiers = []string{"web", "db", "cache"}
 
-// writers change objects at a limited rate until they are closed. They are paused at
-// first.
+// writers changes objects at a limited rate until it is closed. It starts paused.
 type writers struct {
 	client  *clientv3.Client
 	limit   *rate.Limiter
-	gate    sync.RWMutex // held for reading during a write, and for writing during a pause
+	gate    sync.RWMutex // read-locked during a write, and locked during a pause
 	written atomic.Int64 // number of committed transactions
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -37,7 +36,8 @@ type writers struct {
 	paused  bool
 }
 
-// worker changes every workers-th object, so that two workers never write the same object.
+// worker is one of several concurrent writers. It changes only every object whose number
+// modulo workers is first, so that two workers never write the same object.
 type worker struct {
 	*writers
 	random *rand.Rand
@@ -47,7 +47,7 @@ type worker struct {
 	total  int
 }
 
-// populate writes every object once and starts the workers.
+// populate writes every object once, starts the workers and returns them paused.
 func populate(ctx context.Context, client *clientv3.Client, seed uint64, objects int, perSecond float64) (*writers, error) {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	w := &writers{client: client, limit: rate.NewLimiter(rate.Limit(perSecond), workers), stop: stop}
@@ -100,7 +100,7 @@ func (w *writers) progress(ctx context.Context, n int64) error {
 	return nil
 }
 
-// mark writes marker objects, at least one in the scope of every reader, and returns the
+// mark writes marker objects, at least one in the scope of every reader, and returns their
 // revision.
 func (w *writers) mark(ctx context.Context) (api.ResourceVersion, error) {
 	w.markers++
@@ -124,7 +124,8 @@ func (w *writers) mark(ctx context.Context) (api.ResourceVersion, error) {
 func (k *worker) run(ctx context.Context) {
 	for k.limit.Wait(ctx) == nil {
 		ops := k.plan()
-		// The outcome of a failed write is unknown, so it is retried.
+		// A write that returned an error may have been committed. Retry it until it
+		// succeeds.
 		for ctx.Err() == nil && k.attempt(ctx, ops) != nil {
 			pause(ctx, 20*time.Millisecond)
 		}
@@ -182,7 +183,7 @@ func (k *worker) put(n int) clientv3.Op {
 		text.WriteByte(letters[k.random.IntN(len(letters))])
 	}
 	tier := tiers[n%len(tiers)]
-	if k.random.IntN(10) == 0 { // makes objects enter and leave selectors
+	if k.random.IntN(10) == 0 { // so that objects start and stop matching selectors
 		tier = tiers[k.random.IntN(len(tiers))]
 	}
 	namespace, name := names(n)
