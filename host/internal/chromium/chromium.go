@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Find returns the path of the Chromium in $CHROMIUM, or of an installed one. It searches
-// in the same order as js/scripts/chromium.sh.
+// Find returns the path of the Chromium in $CHROMIUM or, if that is not set, of an
+// installed Chromium. It searches in the same order as js/scripts/chromium.sh.
 func Find() (string, error) {
 	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if path, err := exec.LookPath(name); name != "" && err == nil {
@@ -21,14 +21,15 @@ func Find() (string, error) {
 	return "", errors.New("no Chromium was found: run make scenarios, which installs one, or set CHROMIUM to the path of yours")
 }
 
-// Options returns the options of a headless Chromium that makes no network requests
-// of its own. They also disable two hidden pages of the address bar, which take more CPU
-// time than a small test.
+// Options returns the options to start the Chromium at path headless and without
+// background network requests. They also disable two hidden pages of the address bar,
+// which take more CPU time than a small test.
 func Options(path string) []chromedp.ExecAllocatorOption {
 	return append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		// This flag replaces the one of chromedp, whose value is the last two features.
+		// This flag replaces the default flag of chromedp, which disables only the last two
+		// features.
 		chromedp.Flag("disable-features", "WebUIOmniboxPopup,WebUIOmniboxAimPopup,Translate,BlinkGenPropertyTrees"),
 	)
 }
