@@ -15,7 +15,8 @@ func TestClip(t *testing.T) {
 	require.Equal(t, "ab", Clip("a\xffb"))
 }
 
-// Clip terminates even if no byte begins a character. A hostile edge can send such text.
+// Clip returns even for a text in which no byte begins a character. A hostile edge can send
+// such a text.
 func TestReasonWithInvalidUTF8(t *testing.T) {
 	require.Equal(t, "", Clip(strings.Repeat("\x80", 2*most)))
 }
