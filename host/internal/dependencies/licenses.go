@@ -12,14 +12,15 @@ import (
 	"strings"
 )
 
-// license identifies a license by phrases. All of them must occur in the text, in which
-// each run of white space counts as one space.
+// license identifies a license by phrases. The text of the license must contain all
+// phrases, after each run of white space is replaced by one space.
 type license struct {
 	id      string
 	phrases []string
 }
 
-// recognized are the allowed licenses of a dependency, in the order in which they are tried.
+// recognized contains the allowed licenses of a dependency. The first license that matches
+// a text wins.
 var recognized = []license{
 	{"Apache-2.0", []string{"Apache License", "Version 2.0, January 2004"}},
 	{"MIT", []string{"Permission is hereby granted, free of charge, to any person obtaining a copy", "THE SOFTWARE IS PROVIDED \"AS IS\""}},
@@ -44,11 +45,11 @@ func identify(text string) string {
 type dependency struct {
 	name, version, dir string
 	license            string
-	texts              []string // contents of its license and notice files
+	texts              []string // contents of the module's license and notice files
 }
 
-// products are the distributed programs: the command for each operating system, and the
-// modules for browsers and for the edge.
+// products contains the distributed programs: the command for each operating system, and
+// the WebAssembly modules for browsers and for the edge.
 var products = []struct{ goos, goarch, pkg string }{
 	{"linux", "amd64", "./host/cmd/watchglass"},
 	{"darwin", "arm64", "./host/cmd/watchglass"},
@@ -90,7 +91,7 @@ func modules() ([]dependency, error) {
 	return all, nil
 }
 
-// read identifies the license of a dependency from the files in its directory.
+// read sets the license and the texts of a dependency from the files in its directory.
 func (d *dependency) read() error {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
@@ -125,7 +126,8 @@ func allowed() string {
 	return strings.Join(ids, ", ")
 }
 
-// normalize removes differences in line ends and trailing spaces.
+// normalize returns a text with uniform line ends and without trailing spaces, so that
+// copies of a license compare equal.
 func normalize(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {
@@ -134,7 +136,7 @@ func normalize(text string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n") + "\n"
 }
 
-// listing returns the document with every module, its license and its texts.
+// listing returns the document with every module, its license and its license texts.
 func listing(all []dependency) string {
 	var b strings.Builder
 	b.WriteString("# Third-party software\n\n" +
@@ -159,8 +161,8 @@ func listing(all []dependency) string {
 	return b.String()
 }
 
-// licenses writes the listing to a file. If check is set, it compares the listing with
-// the file instead.
+// licenses writes the listing to a file. If check is set, it writes nothing, and returns an
+// error if the file differs from the listing.
 func licenses(path string, check bool) error {
 	all, err := modules()
 	if err != nil {
@@ -191,8 +193,9 @@ func licenses(path string, check bool) error {
 	return nil
 }
 
-// standardLibrary returns the Go standard library as a dependency. Its license is taken
-// from golang.org/x/sys. Its version is omitted, because that depends on the toolchain.
+// standardLibrary returns the Go standard library as a dependency. The license text comes
+// from golang.org/x/sys, which has the same license. The version is omitted, because it
+// depends on the toolchain.
 func standardLibrary(all []dependency) (dependency, error) {
 	const module = "golang.org/x/sys"
 	i := slices.IndexFunc(all, func(d dependency) bool { return d.name == module })

@@ -11,7 +11,8 @@ import (
 // npmAllowed are the allowed licenses of npm packages.
 var npmAllowed = []string{"Apache-2.0", "MIT", "BSD-3-Clause", "BSD-2-Clause", "ISC", "0BSD"}
 
-// npmLicenses checks the packages of a lock file, except development dependencies.
+// npmLicenses returns an error if a package in a lock file has no allowed license. It
+// ignores development dependencies.
 func npmLicenses(lockFile string) error {
 	text, err := os.ReadFile(lockFile)
 	if err != nil {

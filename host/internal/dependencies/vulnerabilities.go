@@ -21,8 +21,9 @@ const (
 	auditTimeout = time.Minute
 )
 
-// goVulnerabilities runs govulncheck on every package. If the database is unreachable, it
-// prints the reason and succeeds.
+// goVulnerabilities runs govulncheck on every package, and returns an error if it finds a
+// vulnerability. If the database is unreachable, goVulnerabilities prints the reason and
+// returns nil.
 func goVulnerabilities(ctx context.Context, out io.Writer) error {
 	address := os.Getenv("GOVULNDB")
 	if address == "" {
@@ -59,8 +60,9 @@ func probe(ctx context.Context, address string) error {
 	return nil
 }
 
-// npmVulnerabilities runs npm audit in a directory. If the registry does not respond, it
-// prints the reason and succeeds.
+// npmVulnerabilities runs npm audit in a directory, and returns an error for
+// vulnerabilities of level high or critical. If the registry does not respond,
+// npmVulnerabilities prints the reason and returns nil.
 func npmVulnerabilities(ctx context.Context, dir string, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, auditTimeout)
 	defer cancel()
@@ -74,8 +76,8 @@ func npmVulnerabilities(ctx context.Context, dir string, out io.Writer) error {
 	return judge(dir, report, err, out)
 }
 
-// judge returns an error if the audit has findings. If the audit could not run, it prints
-// the reason and returns nil.
+// judge returns an error if the audit found vulnerabilities. If the audit could not run,
+// judge prints the reason and returns nil.
 func judge(dir string, report []byte, failed error, out io.Writer) error {
 	var parsed struct {
 		AuditReportVersion int
