@@ -85,7 +85,7 @@ func TestAPI(t *testing.T) {
 			"/api/v1/unicorns":                                          404,
 			"/api/v1/namespaces/none/pods/none":                         404,
 			"/api/v1/pods/status/x":                                     404,
-			"/clusters/none/api/v1/pods":                                403, // this token is for another cluster
+			"/clusters/none/api/v1/pods":                                403, // the token of the rig is for another cluster
 			"/api/v1/pods?resourceVersion=x":                            400,
 			"/api/v1/pods?labelSelector===":                             400,
 			"/api/v1/pods?resourceVersionMatch=Exact":                   422,
@@ -117,7 +117,7 @@ func TestAPI(t *testing.T) {
 			{"/api/v1/pods", mine, 403},
 			{"/api/v1/namespaces/other/pods", mine, 403},
 			{"/api/v1/nodes", mine, 403},
-			{"/api/v1/unicorns", mine, 403}, // the response does not disclose whether it exists
+			{"/api/v1/unicorns", mine, 403}, // the response does not disclose whether the resource exists
 			{one, r.sign(func(c *token.Claims) { c.Feed = true }), 403},
 			{one, r.sign(func(c *token.Claims) { c.Cluster = "other" }), 403},
 			{one, "", 401},

@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// plant writes ConfigMaps with sentinels to two namespaces. In each namespace, one of
-// them is invalid.
+// plant writes ConfigMaps with sentinels to two namespaces. One ConfigMap in each namespace
+// is invalid.
 func (r *rig) plant(planted *sentinel.Set) {
 	r.Helper()
 	writer, err := etcd.NewWriter(r.store.Client(), etcd.Config{})
@@ -34,7 +34,7 @@ func (r *rig) plant(planted *sentinel.Set) {
 			}
 			value := fmt.Appendf(nil, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":%q,"namespace":%q,"uid":%q,"labels":{"app":"web","own":%q},`+
 				`"annotations":{"own":%q},"creationTimestamp":"2026-01-01T00:00:00Z"},"data":{%q:%q,"shared":%q}}`, key.Name(), namespace, own, own, own, own, own,
-				strings.Repeat("all-siblings-have-this-", 40)) // makes blocks small enough to be used
+				strings.Repeat("all-siblings-have-this-", 40)) // the objects compress so well together that the connector uses blocks
 			if i == 19 {
 				value = []byte(`{"metadata":{"name":"` + own)
 			}
@@ -46,8 +46,8 @@ func (r *rig) plant(planted *sentinel.Set) {
 }
 
 // A client whose token grants one namespace receives no data that is derived from objects
-// of another (rule B25). The test includes the worker, the Durable Objects, and the
-// connector that feeds them.
+// in other namespaces (rule B25). The test includes the worker, the Durable Objects, and
+// the connector that feeds them.
 func TestRestrictedTokensReceiveNothingOfOtherNamespaces(t *testing.T) {
 	var planted sentinel.Set
 	r := startPrepared(t, 20, "", func(r *rig) { r.plant(&planted) })
@@ -78,7 +78,8 @@ func TestRestrictedTokensReceiveNothingOfOtherNamespaces(t *testing.T) {
 	})
 }
 
-// asker returns a function that sends requests with a token.
+// asker returns a function that sends requests with the given token, and returns the
+// responses.
 func (r *rig) asker(t *testing.T, client *http.Client, bearer string) func(string, string, http.Header) *http.Response {
 	return func(method, path string, header http.Header) *http.Response {
 		request, err := http.NewRequestWithContext(t.Context(), method, r.url(path), nil)

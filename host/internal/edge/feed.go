@@ -48,7 +48,7 @@ func (d *demo) feed(ctx context.Context) (failed error) {
 	return p.Run(ctx)
 }
 
-// announce waits until the edge is ready, and prints instructions.
+// announce waits until the edge is ready, and then prints a token and instructions.
 func (d *demo) announce(ctx context.Context, stdout io.Writer) error {
 	address := d.runtime.Address()
 	reader, err := d.mint(false)
@@ -72,7 +72,7 @@ watchglass edge: http://%[2]s  (Ctrl-C stops)
 	return err
 }
 
-// ready polls until all resources are current.
+// ready polls a URL until all resources at the edge are current.
 func ready(ctx context.Context, url, reader string) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()

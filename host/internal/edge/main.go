@@ -1,6 +1,6 @@
 // Command edge runs a complete edge on this machine. It starts an etcd with a simulated
-// cluster, a connector that feeds the edge, and Cloudflare's runtime with the worker and
-// the Durable Objects as deployed. Start it with "make edge".
+// cluster, a connector that feeds the edge, and Cloudflare's runtime. The runtime runs
+// the same worker and Durable Objects as a deployed edge. Start it with "make edge".
 package main
 
 import (
@@ -35,7 +35,7 @@ type config struct {
 	secure string
 	pods   int
 	rate   float64
-	// clusters is the value of WATCHGLASS_CLUSTERS, which divides clusters over Durable
+	// clusters is the value of WATCHGLASS_CLUSTERS, which divides clusters among Durable
 	// Objects. Empty means one object for all resources.
 	clusters string
 }
@@ -98,7 +98,7 @@ func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
 	return group.Wait()
 }
 
-// demo contains the running parts of the edge, except the goroutines of the feed and the
+// demo contains the parts of a running edge, except the goroutines of the feed and of the
 // simulation.
 type demo struct {
 	dir     string // directory of the Durable Objects and the certificate
@@ -109,7 +109,7 @@ type demo struct {
 	front   *front
 }
 
-// open fills an etcd and starts the runtime. The caller must close the result.
+// open starts and fills an etcd, and starts the runtime. The caller must close the result.
 func open(ctx context.Context, c config) (opened *demo, err error) {
 	d := &demo{}
 	defer func() {
@@ -150,7 +150,7 @@ func open(ctx context.Context, c config) (opened *demo, err error) {
 	return d, nil
 }
 
-// close ends all parts.
+// close stops all parts and removes the directory.
 func (d *demo) close() error {
 	var errs []error
 	if d.front != nil {
@@ -166,8 +166,8 @@ func (d *demo) close() error {
 	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
 }
 
-// quiet returns err, or nil if ctx has ended, because the interrupt then caused the
-// error.
+// quiet returns err. If ctx has ended, it returns nil, because then the interrupt caused
+// the error.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -175,7 +175,7 @@ func quiet(ctx context.Context, err error) error {
 	return err
 }
 
-// startRuntime starts the runtime with the deployed files.
+// startRuntime starts the runtime with the files that are also deployed.
 func startRuntime(c config, objects, key string) (*workerd.Process, error) {
 	binary, err := workerd.Find(c.root)
 	if err != nil {
@@ -192,7 +192,8 @@ func startRuntime(c config, objects, key string) (*workerd.Process, error) {
 	})
 }
 
-// mint returns a token with all rights.
+// mint returns a signed token for all resources and namespaces. If feed is set, the token
+// also grants feeding the edge.
 func (d *demo) mint(feed bool) (string, error) {
 	now := time.Now()
 	return d.keys.Sign(token.Claims{

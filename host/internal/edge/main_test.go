@@ -21,8 +21,8 @@ func TestAddressInUseIsReportedImmediately(t *testing.T) {
 	assert.ErrorContains(t, err, "choose another port with -tls-listen")
 }
 
-// Errors for invalid clusters are reported before the runtime starts, because its log is
-// not shown.
+// The command reports invalid clusters before the runtime starts, because it does not show
+// the runtime's log.
 func TestInvalidClustersAreReportedImmediately(t *testing.T) {
 	err := run(t.Context(), config{listen: "127.0.0.1:0", secure: "127.0.0.1:0", clusters: "{bad"}, io.Discard)
 	assert.ErrorContains(t, err, "-clusters: invalid clusters, expected an object such as")

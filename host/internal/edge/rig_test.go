@@ -17,8 +17,8 @@ import (
 	"github.com/watchglass/watchglass/host/edge"
 )
 
-// within limits every wait of a test. It is long enough for a loaded machine, so only a
-// failing test reaches it.
+// within limits every wait of a test. The limit is long enough for a loaded machine, so
+// only a failing test reaches it.
 const within = 2 * time.Minute
 
 // rig is a complete edge whose cluster changes only when a test changes it.
@@ -67,7 +67,8 @@ func startPrepared(t *testing.T, pods int, clusters string, prepare func(*rig)) 
 
 func (r *rig) url(path string) string { return "http://" + r.runtime.Address() + path }
 
-// sign mints a token with changed claims.
+// sign returns a signed token for all resources and namespaces after change has edited the
+// claims.
 func (r *rig) sign(change func(*token.Claims)) string {
 	r.Helper()
 	now := time.Now()
@@ -101,7 +102,7 @@ func (r *rig) ask(method, path, bearer string, headers ...string) *http.Response
 	return response
 }
 
-// get returns the response to a GET.
+// get sends a GET and returns the code and the body of the response.
 func (r *rig) get(path, bearer string, headers ...string) (code int, body []byte) {
 	r.Helper()
 	response := r.ask(http.MethodGet, path, bearer, headers...)
@@ -111,7 +112,7 @@ func (r *rig) get(path, bearer string, headers ...string) (code int, body []byte
 	return response.StatusCode, body
 }
 
-// list contains those fields of a list, a Table or a Status that tests use.
+// list contains the fields of a list, a Table or a Status that the tests use.
 type list struct {
 	Kind     string
 	Metadata struct {
@@ -174,7 +175,7 @@ func (w *watch) next() event {
 	return e
 }
 
-// change makes about twenty changes to the cluster.
+// change runs steps of the simulation that make about twenty changes in etcd.
 func (r *rig) change() {
 	r.Helper()
 	for changed := 0; changed < 20; {

@@ -20,10 +20,11 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// shards is the number of objects among which the pods are divided.
+// shards is the number of Durable Objects among which the pods are divided.
 const shards = 2
 
-// inShards returns a configuration that divides pods by namespace, with or without regions.
+// inShards returns a value of WATCHGLASS_CLUSTERS that divides pods by namespace, with the
+// given number of regions.
 func inShards(regions int) string {
 	return fmt.Sprintf(`{"default": {"regions": %d, "groups": [
 		{"name": "pods", "resources": ["v1/pods", "v1/configmaps"], "shards": %d},
@@ -35,7 +36,7 @@ type versions map[api.Key]api.ResourceVersion
 
 const podsPrefix = "/registry/pods/"
 
-// truth returns the pods that etcd contains.
+// truth returns the resource versions of the pods in etcd.
 func (r *rig) truth() versions {
 	r.Helper()
 	response, err := r.store.Client().Get(r.Context(), podsPrefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
@@ -47,7 +48,7 @@ func (r *rig) truth() versions {
 	return all
 }
 
-// of returns the objects in the namespaces for which covered returns true.
+// of returns the entries of v in the namespaces for which covered returns true.
 func (v versions) of(covered func(namespace string) bool) versions {
 	kept := maps.Clone(v)
 	maps.DeleteFunc(kept, func(key api.Key, _ api.ResourceVersion) bool { return !covered(key.Namespace()) })
@@ -62,7 +63,7 @@ func (v versions) namespaces() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// reader is subscribed to pods over a WebSocket.
+// reader is a client that is subscribed to pods over a WebSocket.
 type reader struct {
 	*rig
 	*connectortest.Reader
@@ -81,8 +82,8 @@ func (r *rig) connect(query, bearer string) *connectortest.Reader {
 	return c
 }
 
-// subscribe subscribes to the pods of a namespace, or of all if it is empty. It retries
-// while the response is 503.
+// subscribe subscribes to the pods of a namespace or, if namespace is empty, to all pods.
+// It retries while the response is 503.
 func (r *rig) subscribe(c *connectortest.Reader, id *uint32, namespace string) *connectortest.Subscription {
 	r.Helper()
 	for {
@@ -116,8 +117,8 @@ func (r *rig) readShard(shard api.Shard) *reader {
 	return found
 }
 
-// reach waits until the reader has exactly those objects of all that it may receive. It
-// fails if the reader has another one.
+// reach waits until the reader has exactly the objects of "all" that it may receive. It
+// fails the test if the reader has an object that it may not receive.
 func (r *reader) reach(all versions) {
 	r.Helper()
 	want := all.of(r.covered)
@@ -154,7 +155,7 @@ func (r *rig) divide(readers int) {
 		r.change()
 		all = r.truth()
 	}
-	gone := reading[shards] // a reader of one namespace
+	gone := reading[shards] // the first reader of a single namespace
 	_, err := r.store.Client().Delete(r.Context(), podsPrefix+gone.pods.Keys()[0].Namespace()+"/", clientv3.WithPrefix())
 	require.NoError(r, err)
 	all = r.truth()
@@ -290,8 +291,8 @@ func TestShards(t *testing.T) {
 	})
 }
 
-// The home object of each shard feeds the objects of the shard in the regions. They have
-// the same state as the home object.
+// The home object of each shard feeds the regional objects of that shard. The regional
+// objects reach the same state as the home object.
 func TestShardsInRegions(t *testing.T) {
 	r := startDivided(t, 200, inShards(1))
 	r.divide(10)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The upload must not exceed the platform's smallest limit, which is 3 MiB after gzip.
-// The limit for the Go program is slightly above its current size. Raise it only
+// The compressed upload must not exceed 3 MiB, the smallest limit of the platform. The
+// limit for the Go program is slightly above its current size. Raise it only
 // deliberately.
 func TestWorkerIsSmall(t *testing.T) {
 	const (
@@ -46,7 +46,7 @@ func sizes(t *testing.T, path string) (raw, packed int) {
 	return len(content), int(n)
 }
 
-// counter counts the bytes that are written to it.
+// counter is a writer that counts bytes.
 type counter int
 
 func (c *counter) Write(p []byte) (int, error) {

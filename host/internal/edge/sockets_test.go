@@ -23,7 +23,7 @@ import (
 // token.
 const bearerProtocol = "base64url.bearer.authorization.k8s.io."
 
-// dial opens a WebSocket. The headers are pairs of names and values.
+// dial opens a WebSocket. The headers are given as pairs of name and value.
 func (r *rig) dial(path string, protocols []string, headers ...string) (*websocket.Conn, *http.Response, error) {
 	header := http.Header{}
 	for i := 0; i < len(headers); i += 2 {
@@ -32,7 +32,8 @@ func (r *rig) dial(path string, protocols []string, headers ...string) (*websock
 	return websocket.Dial(r.Context(), "ws://"+r.runtime.Address()+path, &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
 }
 
-// refused requires that a connection is refused, and returns the code of the Status.
+// refused requires that the edge refuses a connection, and returns the code of the Status
+// in the response.
 func (r *rig) refused(path, bearer string, headers ...string) int {
 	r.Helper()
 	if bearer != "" {
@@ -55,7 +56,7 @@ func (r *rig) refused(path, bearer string, headers ...string) int {
 	return status.Code
 }
 
-// The worker checks the token before the request reaches the Durable Object.
+// The worker checks the token before it passes the request to the Durable Object.
 func TestEntryChecksTokensOfSockets(t *testing.T) {
 	r := start(t, 20)
 	const forged = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"default","user":"mallory","feed":true}`
@@ -130,7 +131,7 @@ func subscribe(r *rig, conn *websocket.Conn) {
 	require.NoError(r, conn.Write(r.Context(), websocket.MessageBinary, hello))
 }
 
-// Regional objects serve the readers, so the home object has only one connection per
+// Regional objects serve the readers, so the home object serves only one connection per
 // regional object.
 func TestRegions(t *testing.T) {
 	const readers, regions = 8, 2
