@@ -13,8 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// broadcastSide is a plain broadcast: it writes a prepared message to the sockets in a
-// loop.
+// broadcastSide is the compared broadcast: a loop writes a prepared message to all sockets.
 type broadcastSide struct {
 	server  *http.Server
 	readers *readerProcess
@@ -34,7 +33,7 @@ func newBroadcastSide(ctx context.Context, readers, share, size int) (*broadcast
 	}
 	b := &broadcastSide{share: share, message: make([]byte, size), conns: make([]*websocket.Conn, readers)}
 	b.server = &http.Server{Handler: http.HandlerFunc(b.accept)}
-	go b.server.Serve(listener) // ends with close
+	go b.server.Serve(listener) // returns when close is called
 	if b.readers, err = startReaders(ctx, "ws://"+listener.Addr().String(), broadcastKind, readers, share); err != nil {
 		b.server.Close()
 		return nil, err
@@ -55,7 +54,7 @@ func (b *broadcastSide) accept(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	b.conns[i] = conn
 	b.mu.Unlock()
-	conn.Read(context.Background()) // until the reader disconnects
+	conn.Read(context.Background()) // returns when the reader disconnects
 }
 
 func (b *broadcastSide) prepare(events int) { b.events = events }

@@ -27,13 +27,13 @@ var pods = api.Resource{Version: "v1", Name: "pods"}
 
 var podsName = pods.String()
 
-// The number of pods, and the number of pods for first syncs.
+// objects is the number of pods, and syncedObjects the number of pods for first syncs.
 const (
 	objects       = 5000
 	syncedObjects = 10_000
 )
 
-// connectorSide is a connector and its server, with a source in memory.
+// connectorSide is the measured connector with its server and an in-memory source.
 type connectorSide struct {
 	source    *memory.Source
 	connector *connector.Connector
@@ -48,7 +48,7 @@ type connectorSide struct {
 	changes   []source.Write   // changes of the next round
 	total     connector.Totals // the totals when the readers were ready
 	delivered uint64
-	empty     uint64 // live memory of the process before the connector has objects
+	empty     uint64 // live memory of the process, in bytes, before the connector has objects
 }
 
 func newConnectorSide(ctx context.Context, readers, share int) (*connectorSide, error) {
@@ -64,7 +64,8 @@ func newConnectorSide(ctx context.Context, readers, share int) (*connectorSide, 
 	return s, s.confirmProgress(readers)
 }
 
-// confirmProgress sends one progress report to every reader. Later rounds do not repeat it.
+// confirmProgress sends one progress report to every reader and waits until all are
+// written. The following rounds do not count these messages.
 func (s *connectorSide) confirmProgress(readers int) error {
 	s.total, s.delivered = s.connector.Stats().Totals, uint64(readers)
 	s.source.Progress()
@@ -73,11 +74,12 @@ func (s *connectorSide) confirmProgress(readers int) error {
 	return err
 }
 
-// noProgress is a progress interval longer than any run. Periodic progress is not part of
-// the cost of a change, and would change the number of messages, which settle counts.
+// noProgress is a progress interval longer than any run. Periodic progress reports are not
+// part of the cost of a change, and settle would count them as messages.
 const noProgress = 24 * 60 * 60 * 1000
 
-// startConnector starts a connector of pods that are divided into shards.
+// startConnector starts a connector for the given number of pods, whose label "shard" has
+// the given number of values.
 func startConnector(ctx context.Context, objects, shards int) (*connectorSide, error) {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	s := &connectorSide{source: memory.New(), shards: shards, served: make(chan error, 1)}
@@ -108,7 +110,8 @@ func startConnector(ctx context.Context, objects, shards int) (*connectorSide, e
 	return s, err
 }
 
-// collector is the writer of the simulated cluster. It stores the cluster's pods.
+// collector implements the writer of the simulated cluster. It collects the pods that the
+// cluster writes.
 type collector connectorSide
 
 var collecting sync.Mutex
@@ -124,8 +127,8 @@ func (c *collector) Txn(_ context.Context, writes ...source.Write) (api.Resource
 	return 1, nil
 }
 
-// change returns a new version of a pod. It has the label of its shard, and a number that
-// occasionally changes, like the status of a pod.
+// change returns a new version of a pod. The version has the label of its shard, and a
+// restartCount that varies with s.next.
 func (s *connectorSide) change(i int) source.Write {
 	p := s.pods[i%len(s.pods)]
 	labels := []byte(`"labels":{"shard":"` + strconv.Itoa(i%len(s.pods)%s.shards) + `",`)
@@ -134,7 +137,7 @@ func (s *connectorSide) change(i int) source.Write {
 	return p
 }
 
-// patience limits the wait for a message to be written.
+// patience limits how long settle waits until all messages are written.
 const patience = 30 * time.Second
 
 func (s *connectorSide) prepare(events int) {
@@ -157,7 +160,8 @@ func (s *connectorSide) round() error {
 	return nil
 }
 
-// settle returns when all messages for all readers have been written.
+// settle waits until all messages for all readers have been written. It returns an error if
+// that takes longer than patience.
 func (s *connectorSide) settle() error {
 	for end := time.Now().Add(patience); ; rest() {
 		messages := s.connector.Stats().Totals.Messages - s.total.Messages
@@ -170,7 +174,8 @@ func (s *connectorSide) settle() error {
 	}
 }
 
-// messageBytes returns the average size of a message.
+// messageBytes returns the average size, in bytes, of the messages since the readers were
+// ready.
 func (s *connectorSide) messageBytes() int {
 	t := s.connector.Stats().Totals
 	return int((t.BytesOut - s.total.BytesOut) / (t.Messages - s.total.Messages))
@@ -189,5 +194,5 @@ func (s *connectorSide) close() {
 }
 
 // rest pauses so that the readers can read. Both sides are measured with readers that keep
-// up, not with full sockets.
+// up, so that sockets are never full.
 func rest() { time.Sleep(time.Millisecond) }

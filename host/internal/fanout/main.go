@@ -66,9 +66,9 @@ func measureAll(ctx context.Context, o options) error {
 	return nil
 }
 
-// side is one of the two compared sides.
+// side is one side of the comparison: the connector or the broadcast.
 type side interface {
-	// prepare generates the events of a round. The time for this is not measured.
+	// prepare generates the events of a round. Its processor time is not measured.
 	prepare(events int)
 	// round sends the events, and returns when all of them are written.
 	round() error
@@ -85,7 +85,7 @@ func measure(ctx context.Context, o options, share int) error {
 		return profiled(o.profile, func() error { return rounds(o, ours, new([]float64), share) })
 	}
 	ours.prepare(o.events)
-	if err := ours.round(); err != nil { // determines the size of a message, and warms up
+	if err := ours.round(); err != nil { // warms up, and determines the size of the broadcast's messages
 		return err
 	}
 	plain, err := newBroadcastSide(ctx, o.readers, share, ours.messageBytes())
@@ -107,8 +107,8 @@ func measure(ctx context.Context, o options, share int) error {
 	return report(o, share, median(a), median(b), ours.messageBytes())
 }
 
-// rounds runs rounds of one side. For each, it appends the microseconds of processor time
-// per delivered event.
+// rounds runs rounds of one side. For each round, it appends the microseconds of processor
+// time per delivered event to into.
 func rounds(o options, s side, into *[]float64, share int) error {
 	for range o.rounds {
 		s.prepare(o.events)
@@ -125,7 +125,7 @@ func rounds(o options, s side, into *[]float64, share int) error {
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // cannot fail with these arguments
+		panic(err) // impossible with these arguments
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

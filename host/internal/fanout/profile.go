@@ -6,7 +6,7 @@ import (
 	"runtime/pprof"
 )
 
-// profiled runs f and writes a CPU profile of it to a file.
+// profiled calls f and writes a CPU profile of that call to a file.
 func profiled(name string, f func() error) error {
 	file, err := os.Create(name)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// These are the kinds of readers, by what they connect to.
+// These constants are the kinds of readers. They differ in the server to which the readers
+// connect.
 const (
 	connectorKind = "connector"
 	syncKind      = "sync" // a connector, with all readers subscribing to everything at the same time
@@ -28,7 +29,7 @@ const (
 // maxMessage is the maximum length, in bytes, of a message that a reader accepts.
 const maxMessage = 64 << 20
 
-// readerProcess is the other process, which contains all readers.
+// readerProcess is the child process that contains all readers.
 type readerProcess struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser
@@ -67,7 +68,7 @@ func (p *readerProcess) close() {
 	p.command.Wait()
 }
 
-// runReaders is the main function of the process of the readers. It runs until its
+// runReaders is the main function of the child process with the readers. It runs until its
 // standard input ends.
 func runReaders(ctx context.Context, url, kind string, readers, share int) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -117,9 +118,9 @@ func dial(ctx context.Context, url string, i int) (*websocket.Conn, error) {
 	return conn, nil
 }
 
-// selector returns the selector of the i-th reader. All selectors differ. Objects have
-// the label "shard" and no label "reader", so the number of selectors that match a change
-// is share.
+// selector returns the label selector of the i-th reader. All selectors differ. Objects
+// have the label "shard" and no label "reader", so the number of selectors that match a
+// change is share.
 func selector(i, readers, share int) string {
 	return "shard=" + strconv.Itoa(i%(readers/share)) + ",reader!=" + strconv.Itoa(i)
 }

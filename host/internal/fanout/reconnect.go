@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// measureReconnect connects all readers at the same time. Each requests the complete
-// state. It measures how long another user of the connector waits for the lock.
+// measureReconnect connects all readers at the same time, each of which requests the
+// complete state. In that time, it measures how long another goroutine waits for the
+// connector's lock.
 func measureReconnect(ctx context.Context, o options) error {
 	s, err := startConnector(ctx, objects, 1)
 	if err != nil {
@@ -41,7 +42,7 @@ func measureReconnect(ctx context.Context, o options) error {
 }
 
 // waits acquires the lock of the connector about every millisecond until done is closed.
-// It returns the waiting times in milliseconds.
+// It returns how long each acquisition took, in milliseconds.
 func (s *connectorSide) waits(done <-chan struct{}) (list []float64) {
 	for {
 		select {

@@ -9,13 +9,14 @@ import (
 // syncing contains the results of one round.
 type syncing struct {
 	ours, plain          float64 // processor seconds
-	bytes, messages      uint64  // sent to one reader
+	bytes, messages      uint64  // sent to each reader
 	perObject, perReader float64 // live memory of the connector, in bytes
 }
 
 // measureSync starts connectors to which all readers connect at the same time. Each reader
 // requests the complete state, which the connector has not encoded before. The broadcast
-// accepts as many connections and sends as many messages of the same size.
+// accepts the same number of connections and sends the same number of messages of the same
+// size.
 func measureSync(ctx context.Context, o options) error {
 	if o.profile != "" {
 		_, err := syncRound(ctx, o)
@@ -89,10 +90,10 @@ func syncRound(ctx context.Context, o options) (r syncing, err error) {
 }
 
 // liveMemory returns the number of bytes in use by the heap and the stacks. It does not
-// include buffers of the kernel.
+// count buffers of the kernel.
 func liveMemory() uint64 {
 	var m runtime.MemStats
-	for range 3 { // pools keep their content during one collection, and goroutines need time to end
+	for range 3 { // a sync.Pool keeps its content during one collection, and goroutines need time to end
 		runtime.GC()
 		time.Sleep(50 * time.Millisecond)
 	}
