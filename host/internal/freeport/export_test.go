@@ -1,6 +1,7 @@
 package freeport
 
-// Release ends all reservations of this process, so that tests can be repeated.
+// Release releases all ports that this process has reserved, so that tests can run
+// repeatedly in one process.
 func Release() {
 	reservations.Lock()
 	defer reservations.Unlock()

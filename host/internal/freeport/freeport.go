@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// first and last are below the ports that the kernel assigns to outgoing
-	// connections and to listeners on port 0. These begin at 32768 on Linux and at
-	// 49152 on macOS.
+	// first and last are the bounds of the reserved ports. They are below the
+	// ports that the kernel assigns to outgoing connections and to listeners on
+	// port 0, which begin at 32768 on Linux and at 49152 on macOS.
 	first, last = 12_000, 31_999
 	attempts    = 1000
 )
@@ -27,8 +27,8 @@ var reservations struct {
 }
 
 // Reserve returns a TCP port that is free on 127.0.0.1. It reserves the port by binding
-// the UDP port with the same number until the process exits. Until then, no other call in
-// this or another process returns the port. The TCP port itself stays free, even while
+// the UDP port with the same number until the process exits. In that time, no other call
+// in this or another process returns the port. The TCP port itself stays free, even while
 // its server restarts.
 func Reserve() (int, error) {
 	for range attempts {

@@ -40,8 +40,8 @@ func TestReservedPortStaysFreeForItsServer(t *testing.T) {
 	}
 }
 
-// Packages are tested in parallel processes. If reservations did not apply across
-// processes, these two would choose about four common ports.
+// The go command tests packages in parallel processes. If reservations did not apply across
+// processes, the two processes of this test would choose about four common ports.
 func TestProcessesReserveDifferentPorts(t *testing.T) {
 	if os.Getenv(reservingProcess) != "" {
 		for _, port := range reserve(t, 200) {
