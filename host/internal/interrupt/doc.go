@@ -1,3 +1,3 @@
-// Package interrupt converts signals to the cancellation of a context, or to requests to
-// reload. Programs can then end cleanly, without leaving files or processes behind.
+// Package interrupt cancels a context, or requests a reload, when the process receives a
+// signal. Programs can then end cleanly, without leaving files or processes behind.
 package interrupt

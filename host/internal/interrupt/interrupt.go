@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Signal is the cause of the end of a context that [Context] has returned; see
-// [context.Cause].
+// Signal is the cause that [context.Cause] returns for a context of [Context] that a signal
+// has ended.
 type Signal struct{ os.Signal }
 
 // Error implements error.
@@ -25,7 +25,7 @@ func Context() context.Context {
 	h := &hangups{reload: make(chan struct{}, 1), received: make(chan os.Signal, 1)}
 	ending := make(chan os.Signal, 1)
 	signal.Notify(ending, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores the signal
+	if !signal.Ignored(syscall.SIGHUP) { // under nohup, the signal is ignored
 		signal.Notify(h.received, syscall.SIGHUP)
 	}
 	go func() {
@@ -49,8 +49,8 @@ func Context() context.Context {
 
 type hangupsKey struct{}
 
-// hangups receives SIGHUP, which ends the process, or requests a reload once Hangups was
-// called.
+// hangups handles SIGHUP. The signal ends the process or, after a call of Hangups, requests
+// a reload.
 type hangups struct {
 	received chan os.Signal
 	reload   chan struct{}
@@ -59,7 +59,8 @@ type hangups struct {
 	claimed bool
 }
 
-// deliver requests a reload. It reports false if a hangup ends the process instead.
+// deliver requests a reload and returns true. It returns false if Hangups was not called,
+// so that SIGHUP must end the process.
 func (h *hangups) deliver() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,9 +85,9 @@ func (h *hangups) end() {
 }
 
 // Hangups makes SIGHUP request a reload: the channel receives a value, and the signal no
-// longer ends ctx. The context must descend from one that [Context] has returned. For any
-// other context, the channel never receives a value. Interactive commands do not call
-// Hangups, so they end with their terminal.
+// longer ends ctx. The context must be derived from a context that [Context] has
+// returned. For any other context, the channel never receives a value. Interactive
+// commands do not call Hangups, so they end when their terminal closes.
 func Hangups(ctx context.Context) <-chan struct{} {
 	h, ok := ctx.Value(hangupsKey{}).(*hangups)
 	if !ok {
@@ -99,20 +100,21 @@ func Hangups(ctx context.Context) <-chan struct{} {
 	return h.reload
 }
 
-// Terminated reports whether ctx has ended because of SIGTERM. Orchestrators send this
-// signal; terminals send others.
+// Terminated reports whether ctx has ended because of SIGTERM. Orchestrators such as
+// Kubernetes send this signal, and terminals send other signals.
 func Terminated(ctx context.Context) bool {
 	var s Signal
 	return errors.As(context.Cause(ctx), &s) && s.Signal == syscall.SIGTERM
 }
 
 // WhenUnread returns a context that also ends when the reader of stdout or stderr is
-// gone, as with "| head". Without it, SIGPIPE would kill the program before it can clean
-// up. The program must write through the writers that watched returns. They detect the
-// failed write, because SIGPIPE also arrives for closed network connections.
+// gone, as with "| head". Without WhenUnread, SIGPIPE would kill the program before it
+// can clean up. The program must write through the writers that watched returns. These
+// writers detect failed writes; the signal alone is not sufficient, because it also
+// arrives for closed network connections.
 func WhenUnread(ctx context.Context) (ending context.Context, watched func(io.Writer) io.Writer, stop func()) {
 	ending, cancel := context.WithCancel(ctx)
-	ignored := make(chan os.Signal, 1) // while it has a handler, the signal does not kill the program
+	ignored := make(chan os.Signal, 1) // while a channel receives SIGPIPE, the signal does not kill the program
 	signal.Notify(ignored, syscall.SIGPIPE)
 	watched = func(w io.Writer) io.Writer { return &watchedWriter{w, cancel} }
 	return ending, watched, func() {
