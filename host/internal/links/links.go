@@ -32,8 +32,8 @@ type page struct {
 	anchors map[string]bool // anchors of its headings
 }
 
-// Check checks all Markdown files below root. It returns the problems in the order of the
-// files, and the number of links.
+// Check checks all Markdown files below root. It returns descriptions of the problems in
+// the order of the files, and the number of checked links.
 func Check(root string) (problems []string, links int, err error) {
 	pages := map[string]*page{}
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -75,7 +75,7 @@ func Check(root string) (problems []string, links int, err error) {
 }
 
 // check returns a description of the problem with a link in the file at path, or "" if
-// there is none.
+// the link is valid.
 func check(root, path string, link link, pages map[string]*page) string {
 	target, err := url.Parse(link.target)
 	if err != nil {
@@ -118,7 +118,7 @@ func check(root, path string, link link, pages map[string]*page) string {
 func parse(source []byte) *page {
 	p := &page{anchors: map[string]bool{}}
 	document := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(source))
-	// Walk fails only if its function fails, and this one never does.
+	// Walk returns an error only if its function does, and this function never does.
 	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
