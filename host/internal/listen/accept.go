@@ -30,13 +30,13 @@ type Guarded struct {
 	failures atomic.Uint64
 }
 
-// Guard wraps a listener. Close the result to close the listener.
+// Guard returns a Guarded that accepts connections from l. Closing the Guarded closes l.
 func Guard(l net.Listener, log *slog.Logger) *Guarded {
 	return &Guarded{Listener: l, log: log, report: rate.Sometimes{Interval: reportInterval}}
 }
 
-// Accept implements net.Listener. It returns a system error, such as exhausted file
-// descriptors, unchanged, so that http.Server waits and retries.
+// Accept implements net.Listener. It returns system errors unchanged, so that http.Server
+// retries after a pause when file descriptors are exhausted.
 func (g *Guarded) Accept() (net.Conn, error) {
 	conn, err := g.Listener.Accept()
 	if err == nil {
@@ -55,5 +55,5 @@ func (g *Guarded) Accept() (net.Conn, error) {
 	return nil, err
 }
 
-// Failures returns how often accepting a connection has failed.
+// Failures returns the number of failed attempts to accept a connection.
 func (g *Guarded) Failures() uint64 { return g.failures.Load() }

@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exhausted is a listener whose first accepts fail as if no file descriptors were free.
+// exhausted is a listener whose first calls of Accept fail as if no file descriptors were
+// free.
 type exhausted struct {
 	net.Listener
 	failures int
@@ -30,7 +31,7 @@ func (l *exhausted) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// memory is a listener without a socket.
+// memory is a listener without a socket. It never accepts a connection.
 type memory struct{ closed chan struct{} }
 
 func (m memory) Accept() (net.Conn, error) { <-m.closed; return nil, net.ErrClosed }

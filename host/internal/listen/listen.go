@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// On listens on an address that was given in a flag such as "--listen". Its errors name
-// the flag.
+// On listens on an address that was given in a flag such as "--listen". Its errors contain
+// the flag, so that users know what to change.
 func On(flag, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -20,7 +20,7 @@ func On(flag, address string) (net.Listener, error) {
 	if errors.As(err, &malformed) {
 		return nil, fmt.Errorf("%s %q: expected an address and a port, such as 127.0.0.1:8080", flag, address)
 	}
-	var unknown *net.DNSError // a host or the name of a port
+	var unknown *net.DNSError // an unknown host name or port name
 	switch {
 	case errors.As(err, &unknown), errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("%s %s: expected an address of this machine and a port, such as 127.0.0.1:8080, or :8080 for all addresses: %w", flag, address, err)
@@ -32,8 +32,8 @@ func On(flag, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Free returns the error of On if the program cannot listen on an address, for example
-// because it is in use.
+// Free returns nil if the program can listen on the address, and otherwise the error of On,
+// for example because the address is in use.
 func Free(flag, address string) error {
 	listener, err := On(flag, address)
 	if err != nil {
