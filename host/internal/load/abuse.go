@@ -23,13 +23,13 @@ type abuse struct {
 	name string
 	// clients is the number of clients that run concurrently.
 	clients int
-	// refusals are the limits that refuse the abuse; at least one of them must. Nil means
-	// that the load is legitimate, and that each client makes only one attempt.
+	// refusals are the limits of which at least one must refuse the abuse. If refusals is
+	// nil, the load is legitimate, and each client makes only one attempt.
 	refusals []*limit.Limit
 	// receiveBuffer is the size in bytes of the kernel's buffer for data that a client
 	// has not read. Zero means the default, which can hold several megabytes.
 	receiveBuffer int
-	// act makes one attempt of one client. It ends with ctx at the latest.
+	// act makes one attempt of one client. It returns when ctx ends, or earlier.
 	act func(ctx context.Context, h *host)
 
 	attempts atomic.Int64 // attempts that have ended
@@ -53,7 +53,7 @@ func abuses(c Config) []*abuse {
 const abuser = "user-abuser"
 
 // flood runs all clients of an abuse until ctx ends. Legitimate clients run only once.
-// Abusers share one address, and legitimate clients have different ones.
+// Abusers share one address; legitimate clients have different addresses.
 func (a *abuse) flood(ctx context.Context, h *host) {
 	var all sync.WaitGroup
 	for i := range a.clients {
@@ -115,7 +115,8 @@ func bigToken(ctx context.Context, h *host) {
 	}
 }
 
-// refusedSubscriptions sends subscriptions that are refused, and never reads.
+// refusedSubscriptions sends subscriptions to unknown resources, which the connector
+// refuses, and never reads the responses.
 func refusedSubscriptions(ctx context.Context, h *host) {
 	conn, _, err := h.greet(ctx, abuser, nil)
 	if err != nil {
@@ -134,7 +135,7 @@ func refusedSubscriptions(ctx context.Context, h *host) {
 	}
 }
 
-// selectors repeatedly subscribes with a label selector until the connection ends.
+// selectors repeatedly subscribes with the same label selector until the connection ends.
 func selectors(ctx context.Context, h *host, labels string) {
 	conn, _, err := h.greet(ctx, abuser, nil)
 	if err != nil {
@@ -186,8 +187,8 @@ func repeatedSubscriptions(ctx context.Context, h *host) {
 	}
 }
 
-// hugeSelectors sends selectors of 900 kB over WebSocket, and one of 10 kB to the
-// Kubernetes API.
+// hugeSelectors sends selectors of 900 kB over a WebSocket, and then a selector of 10 kB to
+// the Kubernetes API.
 func hugeSelectors(ctx context.Context, h *host) {
 	selectors(ctx, h, "app in ("+strings.Repeat("value,", 150_000)+"value)")
 	if response, err := h.get(ctx, abuser, "?labelSelector="+url.QueryEscape("app in ("+strings.Repeat("v,", 5000)+"v)")); err == nil {
@@ -222,7 +223,8 @@ func futureVersion(ctx context.Context, h *host) {
 	}
 }
 
-// noHello opens a WebSocket and sends no Hello.
+// noHello opens a WebSocket, sends no Hello, and waits until the connector closes the
+// connection.
 func noHello(ctx context.Context, h *host) {
 	conn, err := h.connect(ctx)
 	if err != nil {

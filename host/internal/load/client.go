@@ -21,18 +21,20 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// endless is a credit that no reader uses up.
+// endless is a credit, in bytes, that no reader uses up.
 const endless = 1 << 60
 
-// host represents a machine of clients. It has its own loopback address.
+// host represents one client machine: all its connections have the same loopback address,
+// which no other host uses.
 type host struct {
 	client *http.Client
 	target *process
 	path   string // path of the objects in the Kubernetes API
 }
 
-// newHost returns the host with the address 127.0.1.last. If receiveBuffer is not zero,
-// it is the size of the kernel's receive buffer of each connection.
+// newHost returns a host whose address is 127.0.1 followed by the byte last. If
+// receiveBuffer is not zero, it is the size in bytes of each connection's receive buffer in
+// the kernel.
 func newHost(last byte, target *process, receiveBuffer int) *host {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, last)}, Timeout: time.Minute}
 	if receiveBuffer > 0 {
@@ -70,7 +72,7 @@ func hello(token string) []byte {
 func user(i int) string { return "user-" + strconv.Itoa(i%20) }
 
 // greet opens a WebSocket and sends a Hello, followed by frames. It waits for the
-// Welcome, and returns the frames that follow it in the same message.
+// Welcome, and returns the frames that follow the Welcome in the same message.
 func (h *host) greet(ctx context.Context, token string, frames []byte) (conn *websocket.Conn, rest []byte, err error) {
 	if conn, err = h.connect(ctx); err != nil {
 		return nil, nil, err
@@ -79,7 +81,7 @@ func (h *host) greet(ctx context.Context, token string, frames []byte) (conn *we
 		rest, err = welcome(ctx, conn)
 	}
 	if err != nil {
-		_ = conn.CloseNow() // the error is the result
+		_ = conn.CloseNow() // greet returns the first error
 		return nil, nil, err
 	}
 	return conn, rest, nil
@@ -113,8 +115,9 @@ type reader struct {
 	ended   atomic.Bool
 }
 
-// read reads messages until the connection ends. It first processes the frames in first,
-// which followed the Welcome. It pauses for the duration slowly after each message.
+// read reads messages until the connection ends, and returns the error. It first processes
+// the frames in "first", which followed the Welcome. After each message, it pauses for the
+// duration "slowly".
 func (r *reader) read(ctx context.Context, first []byte, slowly time.Duration) error {
 	for message := first; ; {
 		for len(message) > 0 {
@@ -176,7 +179,7 @@ func (r *reader) take(f *wire.Events) {
 	r.rv.Store(uint64(f.ResourceVersion))
 }
 
-// sleep waits for a duration. It reports false if ctx ends first.
+// sleep waits for a duration. It returns true, or false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -186,7 +189,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// get starts a request of the Kubernetes API. The caller closes the body.
+// get sends a list or watch request to the Kubernetes API. The caller must close the body.
 func (h *host) get(ctx context.Context, token, query string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.target.kubeAPI+h.path+query, nil)
 	if err != nil {
@@ -214,8 +217,8 @@ func (h *host) inform(ctx context.Context, token string) (*informer, error) {
 	return &informer{body: response.Body}, nil
 }
 
-// read counts events until the watch ends. It returns an error with the reason and the
-// last event.
+// read counts events until the watch ends. The returned error contains the reason and the
+// beginning of the last event.
 func (i *informer) read() error {
 	defer i.body.Close()
 	var last []byte

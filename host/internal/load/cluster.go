@@ -28,11 +28,12 @@ import (
 
 var resource = api.Resource{Version: "v1", Name: "configmaps"}
 
-// slots is the number of objects that change in turn. A latency is wrong if an object
-// changes again before the previous change has arrived, so the number is large.
+// slots is the number of objects that change in turn. The number is large, because the
+// latency of a change is measured wrongly if its object changes again before the change has
+// arrived.
 const slots = 1000
 
-// cluster is the cluster that the connector reads.
+// cluster is the simulated cluster that the connector reads.
 type cluster struct {
 	etcd    *embedetcd.Server
 	writer  *etcd.Writer
@@ -40,7 +41,7 @@ type cluster struct {
 	reviews *http.Server
 	config  string // the kubeconfig file
 	objects int
-	sim     *clustersim.Cluster // only for the sizing table; replaces the ConfigMaps
+	sim     *clustersim.Cluster // only for the sizing table, where it replaces the ConfigMaps
 
 	written atomic.Int64
 	sent    [slots]atomic.Int64 // time of the last change of each slot, in nanoseconds
@@ -75,7 +76,7 @@ func startCluster(ctx context.Context, c Config) (*cluster, error) {
 
 func (k *cluster) close() {
 	if k.reviews != nil {
-		_ = k.reviews.Close() // the connector has ended
+		_ = k.reviews.Close() // an error does not matter, because the connector has ended
 	}
 	if k.api != nil {
 		k.api.kill()
@@ -108,7 +109,7 @@ func (k *cluster) object(name string) source.Write {
 	return source.Write{Resource: resource, Key: api.Key("load/" + name), Value: []byte(value)}
 }
 
-// change changes one object after the other, at the given rate, until ctx ends.
+// change changes the objects in turn, at the given rate, until ctx ends.
 func (k *cluster) change(ctx context.Context, perSecond float64) error {
 	for limiter := rate.NewLimiter(rate.Limit(perSecond), 1); limiter.Wait(ctx) == nil; {
 		slot := int(k.written.Load() % slots)
@@ -124,9 +125,9 @@ func (k *cluster) change(ctx context.Context, perSecond float64) error {
 	return nil
 }
 
-// startReviews serves the API of the cluster, extended by TokenReview and
-// SubjectAccessReview. The token "user-x" belongs to the user with that name, who may
-// read everything.
+// startReviews serves the Kubernetes API of the cluster with TokenReview and
+// SubjectAccessReview in addition. The token "user-x" belongs to the user with that
+// name, who may read everything.
 func (k *cluster) startReviews() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -156,7 +157,8 @@ func (k *cluster) startReviews() error {
 	return os.WriteFile(k.config, []byte(text), 0o600)
 }
 
-// answer responds to a review with the result of status.
+// answer responds to a review. The function status computes the status of the review from
+// its spec.
 func answer(w http.ResponseWriter, r *http.Request, status func(spec map[string]any) map[string]any) {
 	var review map[string]any
 	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {

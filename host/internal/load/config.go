@@ -14,15 +14,15 @@ import (
 
 // Config configures a measurement.
 type Config struct {
-	Readers    int // 10 % of them are slow and 1 % never read
+	Readers    int // number of readers; 10 % of them are slow and 1 % never read
 	Idle       int // connections without a subscription
 	Informers  int // watches of the Kubernetes API
 	FirstSyncs int // concurrent first syncs
 	Objects    int
 	Pods       int           // if not zero, a simulated cluster replaces Objects; for the sizing table
 	Rate       float64       // changes per second
-	Window     time.Duration // duration of each measurement; zero ends an abuse when it has been refused
-	Rounds     int           // number of measurements of each kind of abuse; each follows one without the abuse
+	Window     time.Duration // duration of each measurement; zero ends each abuse as soon as a limit has refused it
+	Rounds     int           // measurements per kind of abuse; a measurement without the abuse precedes each of them
 	Ceiling    int64         // limit of the connector's memory, in bytes
 	Scale      int           // strength of the abuse, in percent
 	Only       string        // regular expression that selects abuses by name; empty selects all
@@ -67,5 +67,5 @@ func (c *Config) selected() []*abuse {
 	return slices.DeleteFunc(abuses(*c), func(a *abuse) bool { return !only.MatchString(a.name) })
 }
 
-// scaled returns a number of clients, scaled by Scale.
+// scaled returns the number n of clients scaled by Scale, but at least 2.
 func (c *Config) scaled(n int) int { return max(2, n*c.Scale/100) }

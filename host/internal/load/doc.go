@@ -2,28 +2,30 @@
 // client's abuse on other readers.
 //
 // The connector is the watchglass binary in its own process, with --auth kube. Its
-// cluster is an etcd behind a second watchglass process that serves the Kubernetes
-// API. A proxy between them serves the reviews of tokens and rights.
+// cluster is an etcd behind a second watchglass process, which serves the
+// Kubernetes API. A proxy between the two processes serves the reviews of tokens
+// and rights.
 //
 // The command connects readers of one resource, idle connections and informers. Some
 // readers are slow, and some never read. It changes objects at a fixed rate and prints
-// the memory per kind of client. Then each kind of abuse runs for a while, in its own
-// process. The process has the lowest priority, because real abusers use other machines
-// and take no processor time from healthy readers. The command measures the latency of
-// healthy readers before and during an abuse. The table shows the ratios of the
-// latencies, the connector's memory and processor time, and the limits that refused the
-// abuse.
+// the memory per kind of client. Then each kind of abuse runs for a while, in a
+// separate process. That process has the lowest priority, because real abusers use
+// other machines and take no processor time from healthy readers. The command measures
+// the latency of healthy readers before and during an abuse. The printed table shows
+// the ratios of the latencies, the connector's memory and processor time, and the
+// limits that refused the abuse.
 //
 // On two cores, the 99th percentile depends mainly on whether the connector's garbage
 // collector ran during a window. With 15,000 connections, a cycle of the collector takes
-// about one second. Memory includes garbage that the collector has not freed. The ceiling
-// is the connector's --max-memory, so the collector limits the garbage.
+// about one second. The reported memory includes garbage that the collector has not
+// freed. The ceiling is also the connector's --max-memory, so the collector limits the
+// garbage.
 //
-// With -check it exits with status 1 if an abuse is not refused or increases a latency
-// by more than half. The status is also 1 if the connector's memory exceeds its ceiling
-// or a healthy reader is disconnected. First syncs are legitimate work of many clients,
-// so the latencies during them have no target. The command always fails if a connected
-// healthy reader misses an event.
+// With -check, the command exits with status 1 if an abuse is not refused or increases
+// a latency by more than half. The status is also 1 if the connector's memory exceeds
+// its ceiling or a healthy reader is disconnected. First syncs are legitimate work of
+// many clients, so the latencies during them have no target. The command always fails
+// if a connected healthy reader misses an event.
 //
 // "load sizing" measures the processor time and the memory of a connector for several
 // numbers of objects, changes, readers and informers. It prints the sizing table of

@@ -19,8 +19,8 @@ import (
 const floodCommand = "flood"
 
 // flood is a process that runs the clients of an abuse. It has the lowest priority,
-// because real abusers have their own machines. In the process of the healthy readers,
-// they would delay those readers as well as the connector.
+// because real abusers use other machines. If the abusers ran in the process of the
+// healthy readers, they would also delay those readers.
 type flood struct {
 	cmd   *exec.Cmd
 	stdin io.Closer // closing it stops the flood
@@ -29,8 +29,8 @@ type flood struct {
 	err   error // valid once ended is closed
 }
 
-// startFlood starts a process that runs all clients of an abuse, from the loopback
-// address 127.0.1.address.
+// startFlood starts a process that runs all clients of an abuse. They connect from the
+// loopback address whose last byte is address.
 func startFlood(a *abuse, address int, target *process) (*flood, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -79,13 +79,13 @@ func (f *flood) wait(a *abuse) error {
 
 // stop stops the flood and waits for its process.
 func (f *flood) stop() error {
-	_ = f.stdin.Close() // the process may have ended
+	_ = f.stdin.Close() // fails if the process has ended
 	<-f.ended
 	return f.err
 }
 
-// runFlood is the main function of the process of a flood. At the end of stdin, it ends
-// the flood and prints the number of attempts.
+// runFlood is the main function of a flood process. At the end of stdin, it stops the
+// clients and prints the number of attempts.
 func runFlood(args []string, stdin io.Reader, stdout io.Writer) error {
 	flags := flag.NewFlagSet(floodCommand, flag.ContinueOnError)
 	name := flags.String("name", "", "kind of abuse")
@@ -99,7 +99,7 @@ func runFlood(args []string, stdin io.Reader, stdout io.Writer) error {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		_, _ = io.Copy(io.Discard, stdin) // the end of the input, or an error, stops the flood
+		_, _ = io.Copy(io.Discard, stdin) // returns at the end of stdin or after an error
 		stop()
 	}()
 	for _, a := range abuses(Config{}) {

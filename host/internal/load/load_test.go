@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// TestMain runs main instead of the tests in the process of a flood.
+// TestMain runs main instead of the tests if this process is a flood.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == floodCommand {
 		main()
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // The test runs a few dozen readers during each kind of abuse. The limits are low, so
-// that few clients reach them. The result does not depend on timing.
+// that a few clients suffice to reach them. The result does not depend on timing.
 func TestEachAbuseIsRefusedAndHealthyReadersMissNothing(t *testing.T) {
 	binary, err := filepath.Abs("../../../build/watchglass")
 	require.NoError(t, err)

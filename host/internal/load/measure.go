@@ -21,7 +21,7 @@ func (l *latencies) add(d time.Duration) {
 	l.all = append(l.all, d)
 }
 
-// take returns the latencies since the last call.
+// take returns the latencies since the last call of take.
 func (l *latencies) take() []time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,11 +30,11 @@ func (l *latencies) take() []time.Duration {
 	return all
 }
 
-// sample is the result of one measurement, or the combined result of several.
+// sample is the result of one measurement, or the combined result of several measurements.
 type sample struct {
 	latencies     []time.Duration
 	p50, p99      time.Duration // of the latencies
-	memory        int64         // maximum memory
+	memory        int64         // maximum memory of the connector, in bytes
 	busy, elapsed time.Duration // processor time of the connector, and duration of the measurement
 	refused       map[string]int
 	ended         []error // why connections of healthy readers ended
@@ -43,7 +43,7 @@ type sample struct {
 // cores returns the processor time divided by the elapsed time.
 func (s *sample) cores() float64 { return float64(s.busy) / float64(max(s.elapsed, 1)) }
 
-// add combines the sample with another measurement under the same conditions.
+// add adds the results of another measurement under the same conditions to the sample.
 func (s *sample) add(o sample) {
 	s.latencies = append(s.latencies, o.latencies...)
 	slices.Sort(s.latencies)

@@ -48,12 +48,12 @@ func serve(ctx context.Context, binary, log string, flags ...string) (*process, 
 	go func() {
 		defer close(p.ended)
 		defer out.Close()
-		runtime.LockOSThread() // the process ends with the thread that started it
+		runtime.LockOSThread() // the kernel kills the process when the thread that started it ends
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // the caller knows whether the end was expected
+			_ = p.cmd.Wait() // the caller decides whether the process was expected to end
 		}
 	}()
 	if err := <-started; err != nil {
@@ -83,11 +83,11 @@ func (p *process) awaitReady(ctx context.Context, log string) error {
 }
 
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Process.Kill() // fails if the process has ended
 	<-p.ended
 }
 
-// running returns an error if the process ended unexpectedly.
+// running returns nil while the process runs, and an error after it has ended.
 func (p *process) running() error {
 	select {
 	case <-p.ended:
@@ -97,7 +97,7 @@ func (p *process) running() error {
 	}
 }
 
-// memory returns the resident bytes of the process.
+// memory returns the current number of resident bytes of the process.
 func (p *process) memory() (int64, error) { return p.status("VmRSS:") }
 
 // peak returns the highest number of resident bytes since the process started.
@@ -117,7 +117,7 @@ func (p *process) status(name string) (int64, error) {
 	return 0, fmt.Errorf("/proc/%d/status has no %s has the process ended?", p.cmd.Process.Pid, name)
 }
 
-// busy returns the processor time that the process has used.
+// busy returns the processor time that the process has used so far.
 func (p *process) busy() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {

@@ -12,18 +12,19 @@ import (
 	"time"
 )
 
-// target is the highest ratio of a latency during an abuse to the latency without it.
+// target is the highest accepted ratio of the latency during an abuse to the latency
+// without the abuse.
 const target = 1.5
 
-// cost is the memory that the clients of one kind take in the connector.
+// cost is the connector's memory for the clients of one kind.
 type cost struct {
 	name   string
 	n      int
-	memory int64 // memory of all of them
-	total  int64 // memory of the connector
+	memory int64 // memory for all n clients, in bytes
+	total  int64 // total memory of the connector, in bytes
 }
 
-// outcome contains the measurements without an abuse and during it.
+// outcome contains the measurements without an abuse (alone) and during the abuse (beside).
 type outcome struct {
 	*abuse
 	alone, beside sample
@@ -41,7 +42,7 @@ func (r *report) abused(a *abuse, alone, beside sample) {
 	r.outcomes = append(r.outcomes, outcome{a, alone, beside})
 }
 
-// refusedBy counts the refusals by the limits that must refuse the abuse.
+// refusedBy returns the number of refusals by the limits that must refuse the abuse.
 func (a *abuse) refusedBy(refused map[string]int) (n int) {
 	for _, l := range a.refusals {
 		n += refused[l.Name]
@@ -49,8 +50,8 @@ func (a *abuse) refusedBy(refused map[string]int) (n int) {
 	return n
 }
 
-// seen reports whether the abuse was refused. For legitimate load, it reports whether all
-// clients were served.
+// seen reports whether one of the abuse's limits has refused a request. For legitimate
+// load, it reports whether all clients have made their attempt.
 func (a *abuse) seen(refused map[string]int) bool {
 	if len(a.refusals) == 0 {
 		return a.attempts.Load() >= int64(a.clients)
@@ -95,7 +96,8 @@ func reasons(refused map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// missed describes the missed targets. Latencies during legitimate load have no target.
+// missed returns a description of each missed target. Latencies during legitimate load have
+// no target.
 func (r *report) missed(ceiling int64) (all []string) {
 	for _, o := range r.outcomes {
 		all = append(all, o.slower()...)
@@ -112,7 +114,7 @@ func (r *report) missed(ceiling int64) (all []string) {
 	return all
 }
 
-// slower describes the latencies that missed their target.
+// slower returns a description of each latency that missed its target.
 func (o *outcome) slower() (all []string) {
 	if len(o.refusals) == 0 {
 		return nil

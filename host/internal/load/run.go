@@ -76,9 +76,9 @@ func (m *measurement) close() {
 	}
 }
 
-// connect connects all clients, and reports the memory of each kind.
+// connect connects all clients, and records the connector's memory for each kind of client.
 func (m *measurement) connect(ctx, starting context.Context) error {
-	first, err := m.open(starting, ctx, newHost(1, m.target, 0), 0) // makes the connector load the objects before its memory is measured
+	first, err := m.open(starting, ctx, newHost(1, m.target, 0), 0) // makes the connector load the objects before its memory is first measured
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,8 @@ func (m *measurement) connect(ctx, starting context.Context) error {
 	return nil
 }
 
-// open subscribes a healthy reader and waits for the complete state.
+// open connects a healthy reader that subscribes to all objects, and waits until it has the
+// complete state.
 func (m *measurement) open(starting, ctx context.Context, h *host, i int) (*reader, error) {
 	conn, first, err := h.greet(ctx, user(i), subscribe(endless))
 	if err != nil {
@@ -180,11 +181,12 @@ func (m *measurement) openReader(starting, ctx context.Context, h *host, i int) 
 
 func (m *measurement) openIdle(ctx context.Context, h *host, i int) error {
 	return m.hold(ctx, h, i, nil, func(ctx context.Context, r *reader, first []byte) {
-		_ = r.read(ctx, first, 0) // answers pings until the end of the measurement
+		_ = r.read(ctx, first, 0) // reading also answers pings; ends with the measurement
 	})
 }
 
-// hold opens a connection, calls use, and keeps the connection open until ctx ends.
+// hold opens a connection and sends the frames. In a new goroutine, it calls use and keeps
+// the connection open until ctx ends.
 func (m *measurement) hold(ctx context.Context, h *host, i int, frames []byte, use func(context.Context, *reader, []byte)) error {
 	conn, first, err := h.greet(ctx, user(i), frames)
 	if err != nil {
@@ -203,7 +205,7 @@ func (m *measurement) openInformer(ctx context.Context, h *host, i int) error {
 	if err != nil {
 		return err
 	}
-	m.running.Go(func() { _ = informer.read() }) // complete detects an informer that has ended early
+	m.running.Go(func() { _ = informer.read() }) // the method complete detects an informer that has ended early
 	for informer.changes.Load() < int64(m.Objects) {
 		if !sleep(ctx, 20*time.Millisecond) {
 			return ctx.Err()
@@ -239,13 +241,13 @@ func (m *measurement) abuse(ctx context.Context) error {
 	return nil
 }
 
-// compare alternately measures without an abuse and during it. In a short window, one
-// slow change determines the 99th percentile, and the connector's memory changes during a
-// run. Several rounds reduce both effects.
+// compare alternately measures without an abuse and during the abuse. In a short window,
+// a single slow change determines the 99th percentile. The connector's memory also
+// changes during a run. Several rounds reduce both effects.
 func (m *measurement) compare(ctx context.Context, a *abuse, address int) (alone, beside sample, err error) {
 	rounds := m.Rounds
 	if m.Window == 0 || len(a.refusals) == 0 {
-		rounds = 1 // such a measurement ends by itself
+		rounds = 1 // such a measurement has no fixed duration
 	}
 	for range rounds {
 		s, err := m.window(ctx, nil)
@@ -261,9 +263,9 @@ func (m *measurement) compare(ctx context.Context, a *abuse, address int) (alone
 	return alone, beside, nil
 }
 
-// window measures for the configured duration. If none is configured, or the load is
-// legitimate, it ends earlier: when objects have changed, and the abuse was refused or
-// all clients were served.
+// window measures for the configured duration. Without a configured duration, or
+// during legitimate load, it measures until objects have changed, and until the abuse
+// was refused or all clients have made their attempt.
 func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
 	if m.Window > 0 && (a == nil || len(a.refusals) > 0) {
 		ctx, cancel := context.WithTimeout(ctx, m.Window)

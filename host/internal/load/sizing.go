@@ -23,7 +23,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// sizingCommand is the first argument that makes this program measure the sizing table.
+// sizingCommand is the first argument that makes this program measure and print the sizing
+// table.
 const sizingCommand = "sizing"
 
 // size is the load in one row of the sizing table.
@@ -32,8 +33,8 @@ type size struct {
 	rate                     float64 // objects written per second
 }
 
-// sizes are the rows of the sizing table. Most differ from another row in one quantity.
-// Consecutive rows with the same number of pods share a cluster.
+// sizes are the rows of the sizing table. Most rows differ from another row in only one
+// quantity. Consecutive rows with the same number of pods share a cluster.
 var sizes = []size{
 	{1_000, 10, 0, 20},
 	{10_000, 10, 0, 0}, {10_000, 10, 0, 20}, {10_000, 10, 0, 200},
@@ -47,12 +48,12 @@ var sizes = []size{
 type usage struct {
 	changes float64       // changes of pods per second
 	start   time.Duration // processor time until all clients were in sync
-	cores   float64       // processor time divided by elapsed time, afterwards
+	cores   float64       // processor time divided by elapsed time, after the start
 	memory  int64         // resident bytes at the end
-	peak    int64         // maximum of the resident bytes
+	peak    int64         // maximum number of resident bytes since the start of the process
 }
 
-// sizing is a measurement of the sizing table.
+// sizing is the configuration of a measurement of the sizing table.
 type sizing struct {
 	Config
 	sizes  []size
@@ -80,7 +81,7 @@ func runSizing(args []string, out io.Writer) error {
 	return printSizing(out, s.sizes, rows)
 }
 
-// run returns the measurements of each row.
+// run returns the measurements of each row, in the order of the rows.
 func (s *sizing) run(ctx context.Context) (rows [][]usage, err error) {
 	if err := os.MkdirAll(s.Dir, 0o777); err != nil {
 		return nil, err
@@ -121,7 +122,8 @@ func (s *sizing) run(ctx context.Context) (rows [][]usage, err error) {
 	return rows, nil
 }
 
-// measure starts a connector, connects the clients of a size, and measures.
+// measure starts a connector, connects the clients of a size, and returns the resources
+// that the connector used.
 func (s *sizing) measure(ctx context.Context, k *cluster, size size) (u usage, err error) {
 	starting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -157,12 +159,12 @@ type crowd struct {
 	changes atomic.Int64 // number of changes that one reader has received
 
 	once sync.Once
-	err  error // the first error of a client that ended early
+	err  error // the error of the first client that ended early
 }
 
 // connect connects all clients, and returns when they have the complete state.
 func (c *crowd) connect(starting context.Context, size size) error {
-	if err := c.reader(starting, 0); err != nil { // the other clients then need not wait for the connector's first list
+	if err := c.reader(starting, 0); err != nil { // makes the connector list the cluster, so that the other clients need not wait for the list
 		return err
 	}
 	var opening errgroup.Group
@@ -219,8 +221,8 @@ func (c *crowd) informer(starting context.Context, i int) error {
 		err := informer.read()
 		c.fail(fmt.Errorf("informer %d ended after %d events: %w", i, informer.changes.Load(), err))
 	})
-	// Wait for the initial events. Changes that arrive before would fill the short queue
-	// of the watch.
+	// Wait for the initial events. If the cluster changed earlier, the changes would fill
+	// the short queue of the watch.
 	for informer.changes.Load() < int64(c.cluster.sim.Pods()) {
 		if !sleep(starting, 20*time.Millisecond) {
 			return fmt.Errorf("informer %d received %d events: %w", i, informer.changes.Load(), starting.Err())
@@ -229,8 +231,8 @@ func (c *crowd) informer(starting context.Context, i int) error {
 	return nil
 }
 
-// observe changes the cluster at the rate of the size, and measures the connector for the
-// window.
+// observe changes the cluster at the rate in size for the duration of window, and stores
+// the measurements of the connector in u.
 func (c *crowd) observe(size size, window time.Duration, u *usage) error {
 	ctx, cancel := context.WithTimeout(c.ctx, window)
 	defer cancel()
@@ -264,13 +266,14 @@ func (c *crowd) write(ctx context.Context, perSecond float64) error {
 		if err != nil {
 			return err
 		}
-		_ = limiter.ReserveN(time.Now(), min(n-1, limiter.Burst())) // a step may write several objects
+		_ = limiter.ReserveN(time.Now(), min(n-1, limiter.Burst())) // a step may write several objects; count all of them
 	}
 	return nil
 }
 
-// printSizing writes the table in Markdown. Each value is the median of the measurements.
-// For the processor time, the table also contains the lowest and the highest value.
+// printSizing writes the sizing table in Markdown. Each value is the median of the
+// measurements. For the processor time, the table also contains the lowest and the highest
+// value.
 func printSizing(out io.Writer, sizes []size, rows [][]usage) error {
 	text := "| Pods | Changes per second | Readers | Informers | CPU time to start | CPU | lowest to highest | Memory | Peak |\n" +
 		"|---|---|---|---|---|---|---|---|---|\n"
@@ -287,7 +290,7 @@ func printSizing(out io.Writer, sizes []size, rows [][]usage) error {
 	return err
 }
 
-// values returns one value of each measurement, in ascending order.
+// values returns the result of the function "of" for each measurement, in ascending order.
 func values(row []usage, of func(usage) float64) (all []float64) {
 	for _, u := range row {
 		all = append(all, of(u))
