@@ -16,17 +16,17 @@ import (
 
 // ceilingPercent is a percentage of the available memory, and the others are percentages
 // of max-memory. A process above max-memory refuses work until it uses less than
-// resumePercent of it. That value is above targetPercent, the garbage collector's target,
-// so that the process can get below it.
+// resumePercent of it. resumePercent is above targetPercent, the garbage collector's
+// target, so that garbage alone cannot keep the process above it.
 const (
-	ceilingPercent = 90 // percent of the memory of the cgroup or the machine
+	ceilingPercent = 90 // of the memory of the cgroup or the machine
 	targetPercent  = 90
 	resumePercent  = 95
 )
 
 // growthPercent is how much a connector's heap may grow between two runs of the garbage
-// collector, in percent of the live heap. A run delays deliveries, so fewer runs shorten
-// their 99th percentile; see host/PERFORMANCE.md.
+// collector, in percent of the live heap. A run delays deliveries, so fewer runs reduce
+// the 99th percentile of the delivery times; see host/PERFORMANCE.md.
 const growthPercent = 300
 
 const (
@@ -37,8 +37,8 @@ const (
 	shedAfter = 4
 )
 
-// Ceiling returns the default of max-memory in bytes. It reports false if the available
-// memory is unknown or unlimited.
+// Ceiling returns the default of max-memory in bytes. The result ok is false if the
+// available memory is unknown or unlimited.
 func Ceiling() (bytes int64, ok bool) {
 	memory, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 	return ceiling(memory, err)
@@ -79,18 +79,19 @@ func CollectLess() {
 func percent(bytes, percent int64) int64 { return bytes / 100 * percent }
 
 // Crowd is the set of the readers of a connector, or of the watches of a Kubernetes API.
-// Both are called readers here.
+// The comments below call both of them readers.
 type Crowd interface {
 	// Count returns the number of readers.
 	Count() int
 	// Shed disconnects the newest readers of the heaviest clients. It disconnects one
-	// percent of all readers, and at least one. At least keep readers remain.
+	// percent of all readers and at least one, but never leaves fewer than the number
+	// "keep".
 	Shed(keep int)
 }
 
-// Guard measures the memory of the process periodically. Above max-memory it marks the
-// limit as reached, and after a second it begins to disconnect readers. Half of the
-// readers always stay connected.
+// Guard measures the memory of the process periodically. While the process is above
+// max-memory, Guard marks the limit as reached. After a second above the limit, it
+// begins to disconnect readers. Half of the readers always stay connected.
 type Guard struct {
 	Limits *limit.Set
 	Crowds []Crowd
@@ -99,10 +100,10 @@ type Guard struct {
 
 	reached bool
 	above   int   // consecutive measurements above the limit
-	keep    []int // for each crowd, the number of readers that are not shed
+	keep    []int // for each crowd, the number of readers that stay connected
 }
 
-// Run measures until ctx ends.
+// Run measures the memory every Interval until ctx ends.
 func (g *Guard) Run(ctx context.Context) {
 	ticker := time.NewTicker(Interval)
 	defer ticker.Stop()
