@@ -3,9 +3,9 @@ package redact
 
 import "strings"
 
-// URL replaces the user and password of a URL by a placeholder. The text need not be a
-// valid URL, because the password itself may be malformed. URL therefore replaces all
-// text between the scheme and the last @.
+// URL returns the text of a URL with a placeholder instead of the user and password.
+// The text need not be a valid URL, because the password may contain invalid
+// characters. URL therefore replaces all text between the scheme and the last @.
 func URL(text string) string {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {
