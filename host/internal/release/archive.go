@@ -15,7 +15,7 @@ import (
 type entry struct {
 	name, source string
 	content      []byte
-	mode         os.FileMode // with os.ModeDir for a directory
+	mode         os.FileMode // includes os.ModeDir for a directory
 }
 
 func (e entry) read() ([]byte, error) {
@@ -25,8 +25,8 @@ func (e entry) read() ([]byte, error) {
 	return os.ReadFile(e.source)
 }
 
-// writeTar writes entries in the given order. The output depends only on their names,
-// modes and contents, and on the time.
+// writeTar writes entries in the given order. The output depends only on the entries'
+// names, modes and contents, and on the time when.
 func writeTar(w io.Writer, entries []entry, when time.Time) error {
 	out := tar.NewWriter(w)
 	for _, e := range entries {

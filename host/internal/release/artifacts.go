@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// binary is the watchglass command, built for one platform.
+// binary is the built watchglass command for one platform.
 type binary struct {
 	platform platform
 	path     string
@@ -22,7 +22,7 @@ type binary struct {
 // documents are the files that every archive contains.
 var documents = []string{"LICENSE", "README.md", "host/THIRD_PARTY.md"}
 
-// artifacts builds the release files of the current commit in o.out.
+// artifacts builds the release files from the current commit and writes them to o.out.
 func (r repository) artifacts(ctx context.Context, o options, binDir string, when time.Time) error {
 	var binaries []binary
 	for _, p := range o.platforms {
@@ -83,7 +83,7 @@ func (r repository) npmTarball(ctx context.Context, out string) error {
 	return r.in("js").build(ctx, nil, "npm", "pack", "--silent", "--pack-destination", out)
 }
 
-// chartArchive writes an archive of the Helm chart, like "helm package".
+// chartArchive writes an archive of the Helm chart, in the format of "helm package".
 func (r repository) chartArchive(ctx context.Context, o options, when time.Time) error {
 	names, err := r.git(ctx, "ls-files", "--", chart)
 	if err != nil {
@@ -98,8 +98,8 @@ func (r repository) chartArchive(ctx context.Context, o options, when time.Time)
 	return writeTo(path, func(w io.Writer) error { return writeTarGzip(w, files, when) })
 }
 
-// writeChecksums writes the file checksums.txt with the SHA-256 of every file in a
-// directory, for "sha256sum -c".
+// writeChecksums writes the SHA-256 of every file in a directory to the file checksums.txt,
+// which "sha256sum -c" can check.
 func writeChecksums(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

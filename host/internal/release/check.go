@@ -46,7 +46,7 @@ func (r repository) check(ctx context.Context, version string) error {
 	return r.checkProtocol(ctx, version)
 }
 
-// checkOut returns an error unless the directory is missing or empty.
+// checkOut returns nil if the output directory is missing or empty, and an error otherwise.
 func checkOut(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -61,5 +61,5 @@ func checkOut(dir string) error {
 	return nil
 }
 
-// npmVersion returns the version in npm's format.
+// npmVersion returns the version in npm's format, which has no leading "v".
 func npmVersion(version string) string { return strings.TrimPrefix(version, "v") }

@@ -23,11 +23,12 @@ import (
 // imagePlatforms are the platforms of the container image.
 var imagePlatforms = []platform{{"linux", "amd64"}, {"linux", "arm64"}}
 
-// imageUser is the unprivileged user and group that common base images use too.
+// imageUser is the unprivileged user and group of the image. Common base images use the
+// same IDs.
 const imageUser = "65532:65532"
 
-// imageFromWorkingTree builds only the image, from the working tree, and prints its path
-// and digest.
+// imageFromWorkingTree builds only the image from the working tree, and prints the path and
+// the digest of the image.
 func imageFromWorkingTree(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	r, err := open(ctx, o.repository, stderr)
 	if err != nil {
@@ -72,8 +73,8 @@ func imageFromWorkingTree(ctx context.Context, o options, stdout, stderr io.Writ
 
 func imageName(version string) string { return "watchglass_" + version + "_image" }
 
-// writeImage writes a tar file with an OCI layout, which contains an image for each of
-// the image platforms. It also writes a file with the digest of the index, which is the
+// writeImage writes a tar file with an OCI layout, which contains one image for each of
+// the imagePlatforms. It also writes a file with the digest of the index, which is the
 // same in every registry.
 func (r repository) writeImage(ctx context.Context, binaries []binary, o options, when time.Time) error {
 	commit, err := r.git(ctx, "rev-parse", "HEAD")
@@ -104,8 +105,8 @@ func (r repository) writeImage(ctx context.Context, binaries []binary, o options
 	return os.WriteFile(base+".digest", []byte(digest.String()+"\n"), 0o644)
 }
 
-// newImage returns an image that contains only a static binary and the files that it
-// reads.
+// newImage returns an image that contains only a static binary and the files that the
+// binary reads.
 func newImage(b binary, version, commit string, when time.Time) (v1.Image, error) {
 	layer, err := newLayer(b, when)
 	if err != nil {
@@ -141,13 +142,13 @@ func newImage(b binary, version, commit string, when time.Time) (v1.Image, error
 	return mutate.ConfigFile(image, config)
 }
 
-// newLayer returns the only layer of an image. All files belong to root, and the user of
-// the image cannot change them.
+// newLayer returns the only layer of an image. All files belong to root, so that the
+// image's user cannot change them.
 func newLayer(b binary, when time.Time) (v1.Layer, error) {
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint != nil {
-			continue // a PEM file cannot express the constraint
+			continue // omit the certificate, because a PEM file cannot express its constraint
 		}
 		if err := pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
 			return nil, err

@@ -32,7 +32,7 @@ func TestTheEntrypointRunsAsAUserWhoCanWriteNothing(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.Chmod(root, 0o755))
 	require.NoError(t, imagetest.Unpack(image, root))
-	if os.Getuid() != 0 { // in a user namespace, the files belong to the user of the image, who could write them
+	if os.Getuid() != 0 { // in a user namespace, the image's user owns the files and could otherwise write them
 		shell(t, root, "chmod -R a-w .")
 		t.Cleanup(func() { shell(t, root, "chmod -R u+w .") })
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/release/imagetest"
 )
 
-// buildImage builds the image of the project in a directory, and returns the path and the
-// digest that the command prints.
+// buildImage builds the image of the project in dir, and returns the path and the digest
+// that the command prints.
 func buildImage(t *testing.T, dir string) (path, digest string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")

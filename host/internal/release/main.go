@@ -70,7 +70,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// platform is an operating system and an architecture, as GOOS and GOARCH name them.
+// platform is an operating system and an architecture, as values of GOOS and GOARCH.
 type platform struct{ os, arch string }
 
 const defaultPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"

@@ -18,7 +18,7 @@ var (
 )
 
 // checkProtocol returns an error if a frame between readers and connectors has changed
-// since the last release, but the version of the protocol has not. Peers of the same
+// since the last release, although the protocol version is the same. Peers of the same
 // version must be compatible.
 func (r repository) checkProtocol(ctx context.Context, version string) error {
 	last, err := r.lastBefore(ctx, version)
@@ -40,8 +40,8 @@ func (r repository) checkProtocol(ctx context.Context, version string) error {
 	return nil
 }
 
-// lastBefore returns the tag of the highest version below the given one, or "" if there
-// is none.
+// lastBefore returns the tag of the highest released version below the given version, or ""
+// if there is none.
 func (r repository) lastBefore(ctx context.Context, version string) (last string, err error) {
 	tags, err := r.git(ctx, "tag", "--list", "v*")
 	for _, tag := range strings.Fields(tags) {
@@ -52,9 +52,9 @@ func (r repository) lastBefore(ctx context.Context, version string) (last string
 	return last, err
 }
 
-// protocol describes the protocol of a commit.
+// protocol describes the wire protocol that a commit contains.
 type protocol struct {
-	version string            // empty if the commit has none
+	version string            // empty if the commit has no protocol
 	frames  map[string]string // recorded frames between readers and connectors, in hexadecimal, by name
 }
 
@@ -84,15 +84,15 @@ func (r repository) protocol(ctx context.Context, commit string) (protocol, erro
 	return p, nil
 }
 
-// between reports whether a frame, in hexadecimal, is sent between readers and
-// connectors. The first byte of a frame is its type. The highest bit of the type marks
-// frames that a peer may skip.
+// between reports whether frames of this type are sent between readers and connectors.
+// The frame is in hexadecimal, and its first byte is the type. The highest bit of the
+// type marks frames that a peer may skip.
 func between(hex string) bool { return strings.ContainsRune("01289a", rune(hex[0])) }
 
 func optional(hex string) bool { return hex[0] >= '8' }
 
 // incompatible returns the recorded frames whose bytes have changed, and the new frames
-// that earlier peers refuse. A new sample of a known type is compatible.
+// that earlier peers refuse. A new recorded frame of a known type is compatible.
 func (p protocol) incompatible(now protocol) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(p.frames)) {
 		if now.frames[name] != p.frames[name] {

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// products are the directories with built files that go install and go get need, but that
-// git ignores.
+// products are the directories of built files that git ignores, but that go install and go
+// get need.
 var products = []string{"host/client/module", "host/server/page"}
 
-// author is the name and email address of the author of release commits. It is fixed, so
-// that the commits do not depend on the user who runs the command.
+// author contains the name and email address of the author of release commits. They are
+// fixed, so that the commits do not depend on the user who runs the command.
 var author = []string{"watchglass", "release@watchglass.invalid"}
 
 // release builds a version, writes its files and creates its tag.
@@ -83,7 +83,7 @@ const chart = "examples/deploy/chart"
 // versioned lists the lines that contain the version, in files outside of js.
 var versioned = []struct {
 	file string
-	line *regexp.Regexp // its first group precedes the version
+	line *regexp.Regexp // its first group matches the text before the version
 	text func(version string) string
 }{
 	{chart + "/Chart.yaml", regexp.MustCompile(`(?m)^(version: ).*$`), npmVersion},
@@ -91,7 +91,8 @@ var versioned = []struct {
 	{"examples/deploy/base/deployment.yaml", regexp.MustCompile(`(?m)^( +image: \S+:).*$`), strings.Clone},
 }
 
-// setVersion writes the version to the lines in versioned.
+// setVersion writes the version to the lines that versioned lists. It returns an error
+// unless each pattern matches exactly one line.
 func (r repository) setVersion(version string) error {
 	for _, v := range versioned {
 		path := filepath.Join(r.dir, v.file)
@@ -115,12 +116,12 @@ func (r repository) in(dir string) *repository {
 }
 
 // hermetic returns environment variables for commands whose output must not depend on the
-// caller's environment. They also keep the commit out of the module and the page, which
-// therefore change only with their sources.
+// caller's environment. The variables also keep the commit ID out of the module and the
+// page, so that these change only with their sources.
 func hermetic() []string { return []string{"GOFLAGS=-buildvcs=false", "GOWORK=off", "GOEXPERIMENT="} }
 
-// tag commits the products and the version on top of the current commit. It tags
-// the new commit, and returns its time.
+// tag commits the products and the changed version on top of the current commit. It tags
+// the new commit and returns the commit time.
 func (r repository) tag(ctx context.Context, version string) (time.Time, error) {
 	when, err := r.commitTime(ctx)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newProject creates a repository with those files of the real one that a release uses.
+// newProject creates a repository with small versions of the files that a release uses, and
+// returns its directory.
 func newProject(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "project")

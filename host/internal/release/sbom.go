@@ -20,7 +20,7 @@ type module struct{ path, version, license string }
 
 func (m module) purl() string { return "pkg:golang/" + m.path + "@" + m.version }
 
-// bill is the content of an SBOM, independent of its format.
+// bill is the content of an SBOM, which is the same in all formats.
 type bill struct {
 	version string
 	commit  string
@@ -33,14 +33,14 @@ type bill struct {
 type file struct{ name, sum string }
 
 // thirdParty is the file that lists every linked module and its license. "make lint"
-// checks that it is complete.
+// checks that the list is complete.
 const thirdParty = "host/THIRD_PARTY.md"
 
-// standardLibrary is the name of Go's standard library in the listing and in package URLs.
+// standardLibrary is the name of Go's standard library in thirdParty and in package URLs.
 const standardLibrary = "std"
 
-// writeSBOMs writes an SPDX and a CycloneDX file, which describe the modules in the
-// binaries and the files in o.out.
+// writeSBOMs writes an SPDX and a CycloneDX file. Both describe the modules in the binaries
+// and the files in o.out.
 func (r repository) writeSBOMs(ctx context.Context, binaries []binary, o options, when time.Time) error {
 	commit, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {
@@ -74,7 +74,7 @@ func (r repository) writeSBOMs(ctx context.Context, binaries []binary, o options
 
 var listedRow = regexp.MustCompile(`(?m)^\| (\S+) \| ([^|]+) \| (\S+) \|$`)
 
-// listed returns the modules of the table in THIRD_PARTY.md.
+// listed returns the modules that the table in THIRD_PARTY.md lists.
 func listed(document string) []module {
 	var all []module
 	for _, row := range listedRow.FindAllStringSubmatch(document, -1) {
@@ -85,8 +85,8 @@ func listed(document string) []module {
 	return all
 }
 
-// linked returns the listed modules, sorted by path. It sets the version of the standard
-// library. It returns an error if a binary contains a module that is not listed.
+// linked returns the known modules, sorted by path, with the version of the standard
+// library. It returns an error if a binary contains a module that is not known.
 func linked(binaries []binary, known []module) ([]module, error) {
 	all := slices.Clone(known)
 	for _, b := range binaries {
@@ -112,8 +112,8 @@ func linked(binaries []binary, known []module) ([]module, error) {
 	return all, nil
 }
 
-// id returns a UUID derived from the version and the commit, so that it is
-// reproducible.
+// id returns the UUID of the SBOM. It is derived from the version and the commit, so that
+// releases are reproducible.
 func (b bill) id() string {
 	sum := sha256.Sum256([]byte("watchglass " + b.version + " " + b.commit))
 	sum[6] = sum[6]&0x0f | 0x80 // version 8: custom

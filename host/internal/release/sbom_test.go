@@ -40,7 +40,7 @@ func TestTheListingOfLicensesIsRead(t *testing.T) {
 }
 
 func TestABinaryWithAnUnlistedModuleIsRefused(t *testing.T) {
-	self, err := os.Executable() // it contains testify and other modules
+	self, err := os.Executable() // the test binary contains testify and other modules
 	require.NoError(t, err)
 	_, err = linked([]binary{{platform{"linux", "amd64"}, self}}, listed(listing))
 	require.ErrorContains(t, err, "does not list: run make licenses")

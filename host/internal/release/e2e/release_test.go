@@ -29,10 +29,10 @@ const (
 	modulePath = "github.com/watchglass/watchglass"
 )
 
-// released is a release of the current commit, made in a copy of the repository.
+// released is a release of the current commit, built in a copy of the repository.
 type released struct {
 	root string // directory of the repository
-	copy string // directory of the copy, which has the tag
+	copy string // directory of the copy, which contains the release's tag
 	out  string // directory of the released files
 }
 
@@ -111,7 +111,7 @@ func (r released) chart(t *testing.T) {
 	require.Contains(t, manifests, "- alert: WatchglassAbsent", "a file of the chart beside its templates")
 }
 
-// npm installs the tarball and its optional peer dependency, and runs a program
+// npm installs the released tarball and its optional peer dependency, and runs a program
 // that counts the pods of a demo.
 func (r released) npm(t *testing.T) {
 	dir := t.TempDir()
@@ -136,7 +136,7 @@ view.subscribe(() => {
 	require.Equal(t, "0.2.0 has pods\n", command(t, dir, nil, "node", "pods.js", "ws://"+address+"/watch"))
 }
 
-// binary unpacks the command and returns its path.
+// binary unpacks the released archive and returns the path of the command.
 func (r released) binary(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -145,8 +145,8 @@ func (r released) binary(t *testing.T) string {
 	return filepath.Join(dir, base, "watchglass")
 }
 
-// goInstall installs the command from a proxy that serves the tag. It also builds
-// the example of the client in an empty module. Both see only files that are in git.
+// goInstall installs the command from a module proxy that serves the tag. It also builds
+// the client example in an empty module. Both builds use only files that the tag contains.
 func (r released) goInstall(t *testing.T) {
 	env, bin := r.proxy(t)
 	command(t, t.TempDir(), env, "go", "install", modulePath+"/host/cmd/watchglass@"+version)
@@ -169,7 +169,7 @@ func (r released) goInstall(t *testing.T) {
 	require.NotEmpty(t, line)
 }
 
-// proxy creates a Go module proxy in a directory, with the tag. It returns the
+// proxy creates a Go module proxy in a directory that serves the tag. It returns the
 // environment that makes the go command use this proxy and the modules of this machine,
 // without network access, and the directory into which go install writes binaries.
 func (r released) proxy(t *testing.T) (env []string, bin string) {
@@ -214,8 +214,8 @@ func start(t *testing.T, cmd *exec.Cmd) string {
 	return groups[1]
 }
 
-// first runs a program until the test ends. It returns the first line of output that
-// matches, and the groups of the match.
+// first runs a program until the test ends. It returns the first line of the output that
+// matches pattern, and the groups of the match.
 func first(t *testing.T, cmd *exec.Cmd, pattern *regexp.Regexp) (string, []string) {
 	t.Helper()
 	var failure strings.Builder
@@ -230,9 +230,9 @@ func first(t *testing.T, cmd *exec.Cmd, pattern *regexp.Regexp) (string, []strin
 	require.NoError(t, err)
 	drained := make(chan struct{})
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Process.Signal(os.Interrupt) // fails if the program has ended
 		<-drained
-		_ = cmd.Wait() // Wait returns an error if the interrupt ended the program
+		_ = cmd.Wait() // fails if the interrupt ended the program
 	})
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {

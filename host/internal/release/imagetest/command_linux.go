@@ -12,8 +12,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Command returns a command that runs the entrypoint of an image with arguments. The
-// command uses root as the root directory, and the user and the environment of the image.
+// Command returns a command that runs the entrypoint of an image with the given arguments.
+// The command runs with root as its root directory, and with the user and the environment
+// of the image.
 func Command(ctx context.Context, image v1.Image, root string, args ...string) (*exec.Cmd, error) {
 	file, err := image.ConfigFile()
 	if err != nil {
@@ -38,8 +39,9 @@ func Command(ctx context.Context, image v1.Image, root string, args ...string) (
 	return cmd, nil
 }
 
-// confine returns attributes that change the root directory and the user of a process. If
-// the caller is not root, they create a user namespace that maps the caller to that user.
+// confine returns attributes that change the root directory, the user and the group of a
+// process. If the caller is not root, the process runs in a user namespace that maps the
+// caller to that user.
 func confine(root string, user, group int) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(group), NoSetGroups: true}}
 	if os.Getuid() != 0 {

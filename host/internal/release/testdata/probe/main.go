@@ -1,5 +1,5 @@
-// Command probe prints which user, certificates and rights a program has as the
-// entrypoint of the image.
+// Command probe prints the user, the certificates and the rights with which the entrypoint
+// of the image runs.
 package main
 
 import (
