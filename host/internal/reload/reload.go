@@ -24,8 +24,8 @@ type Group struct {
 	Name string
 	// Files returns the paths of the files. The result may change after a load.
 	Files func() []string
-	// Load reads the files and applies their content. After an error, the previous content
-	// stays in use.
+	// Load reads the files and applies their content. If it returns an error, the previous
+	// content must stay in use.
 	Load func() error
 }
 
@@ -42,8 +42,8 @@ type Watcher struct {
 type watched struct {
 	Group
 	content  [sha256.Size]byte
-	due      bool // the current content must be loaded
-	attempts int  // failed loads since it became due
+	due      bool // a load of the current content is due
+	attempts int  // number of failed loads since the load became due
 
 	loads, failures uint64
 }
@@ -51,8 +51,8 @@ type watched struct {
 // NewWatcher returns a Watcher without groups.
 func NewWatcher(log *slog.Logger) *Watcher { return &Watcher{log: log} }
 
-// Add loads a group for the first time. It returns the error of that load, or adds the
-// group to those that Run watches.
+// Add loads a group for the first time. If that load fails, Add returns its error;
+// otherwise it adds the group to the groups that Run watches.
 func (w *Watcher) Add(g Group) error {
 	content := digest(g.Files()) // before Load, so that no change is missed
 	if err := g.Load(); err != nil {
@@ -62,8 +62,8 @@ func (w *Watcher) Add(g Group) error {
 	return nil
 }
 
-// Run watches the files until ctx ends. When it receives a value from now, it loads every
-// group immediately, whether changed or not.
+// Run watches the files until ctx ends. When it receives a value from the channel now, it
+// loads every group immediately, even if no file has changed.
 func (w *Watcher) Run(ctx context.Context, now <-chan struct{}) {
 	timer := time.NewTimer(Interval)
 	defer timer.Stop()
@@ -86,7 +86,8 @@ func (w *Watcher) Run(ctx context.Context, now <-chan struct{}) {
 	}
 }
 
-// check loads a group if a load is due. It reports whether the load must be retried after Again.
+// check loads a group if a load is due. It reports whether the load failed and must be
+// retried after the delay Again.
 func (w *Watcher) check(g *watched, asked bool) (again bool) {
 	content := digest(g.Files())
 	if asked || content != g.content && !g.due {
@@ -120,13 +121,13 @@ func (w *Watcher) count(n *uint64) {
 	w.mu.Unlock()
 }
 
-// Stats are the counts of a group of files.
+// Stats contains the numbers of loads and failures of one group.
 type Stats struct {
 	Files           string // the group's name, without leading dashes
-	Loads, Failures uint64 // not including the first load
+	Loads, Failures uint64 // without the first load
 }
 
-// Stats returns the counts of all groups.
+// Stats returns the Stats of all groups, in the order in which they were added.
 func (w *Watcher) Stats() []Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pair is a Watcher with a Group of two files. Loading them succeeds if their contents
-// are equal.
+// pair is a Watcher with a Group of two files. A load succeeds only if both files have the
+// same content.
 type pair struct {
 	t      *testing.T
 	dir    string
@@ -136,7 +136,8 @@ func TestHangupReloadsImmediately(t *testing.T) {
 	})
 }
 
-// Kubernetes mounts a Secret as links through a directory that it replaces.
+// Kubernetes mounts a Secret as symbolic links through a link to a directory, and updates
+// the Secret by replacing that link.
 func TestFilesBehindALinkAreFollowed(t *testing.T) {
 	run(t, func(p *pair) {
 		for _, content := range []string{"1", "2"} {
