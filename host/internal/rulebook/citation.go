@@ -23,7 +23,7 @@ var (
 	nameID   = regexp.MustCompile(`^_?(` + idPattern + `)(?:[_A-Z]|$)`)
 )
 
-// Citation is a reference to a rule, in a Go file, a scenario or a mutant.
+// Citation is a reference to a rule in a Go file, a scenario or a mutant.
 type Citation struct {
 	Rule  string
 	Where string // file:line
@@ -34,10 +34,11 @@ type Citation struct {
 type GoTests struct {
 	// Named maps rules to the tests and subtests that are named after them.
 	Named map[string][]Test
-	// Cited maps each test to the rules that it cites in its name and doc comment.
+	// Cited maps each test to the rules that the test cites in its name and its doc
+	// comment.
 	Cited map[Test][]string
-	// Citations contains all of these citations, and those in comments with text such as
-	// "rule W7".
+	// Citations contains the citations of Named and Cited, and those in all comments with
+	// text such as "rule W7".
 	Citations []Citation
 }
 
@@ -88,8 +89,8 @@ func (t *GoTests) addFile(file, relative string) error {
 			t.addFunction(pkg, f, where)
 		}
 	}
-	// A test suite that several packages share is in a package of its own. Its files do
-	// not end in _test.go.
+	// Packages whose names end in "test" contain test suites for several packages. Their
+	// file names do not end in _test.go.
 	if isTest || strings.HasSuffix(pkg, "test") {
 		t.addSubtests(pkg, syntax, where)
 	}
@@ -111,8 +112,8 @@ func (t *GoTests) addFunction(pkg string, f *ast.FuncDecl, where func(token.Pos)
 	t.cite(where(f.Pos()), ids)
 }
 
-// namedAfter returns the rule IDs at the start of a test's name without "Test", such as
-// "C39_C40_FirstPage" or "R9InternalErrors".
+// namedAfter returns the rule IDs at the start of rest, which is the name of a test without
+// "Test", such as "C39_C40_FirstPage" or "R9InternalErrors".
 func namedAfter(rest string) (ids []string) {
 	for {
 		m := nameID.FindStringSubmatch(rest)
@@ -124,7 +125,7 @@ func namedAfter(rest string) (ids []string) {
 	}
 }
 
-// addSubtests records string literals that begin with rule IDs, such as the names in a
+// addSubtests records the rule IDs at the start of string literals, such as the names in a
 // table of subtests.
 func (t *GoTests) addSubtests(pkg string, syntax *ast.File, where func(token.Pos) string) {
 	ast.Inspect(syntax, func(n ast.Node) bool {

@@ -16,10 +16,12 @@ import (
 const ScenarioDir = "testdata/scenarios"
 
 // Claims contains the mutants, and the tests and scenarios that claim to catch them. A
-// mutant lists its Go tests. A scenario lists its mutants in the header.
+// mutant file lists the Go tests that claim the mutant. A scenario lists the mutants that
+// it claims in its header.
 type Claims struct {
 	Mutants []*Mutant
-	// Scenarios maps the name of a mutant to the names of the scenarios that claim it.
+	// Scenarios maps the name of a mutant to the names of the scenarios that claim the
+	// mutant.
 	Scenarios map[string][]string
 
 	all []*coretest.Scenario
@@ -51,8 +53,8 @@ func LoadClaims(root string) (*Claims, error) {
 	return c, nil
 }
 
-// Check returns an error if no test, scenario or simulation claims a mutant, or if a
-// scenario lists no rules or no mutants.
+// Check returns an error if a mutant is not claimed by any test, scenario or simulation, or
+// if a scenario lists no rules or no mutants.
 func (c *Claims) Check() error {
 	for _, m := range c.Mutants {
 		if len(m.Tests) == 0 && m.Seeds == 0 && len(c.Scenarios[m.Name]) == 0 {
@@ -73,8 +75,9 @@ func (c *Claims) Keep(keep func(*Mutant) bool) {
 	c.Mutants = slices.DeleteFunc(c.Mutants, func(m *Mutant) bool { return !keep(m) })
 }
 
-// ClaimAll replaces the claims: every scenario claims every mutant of core. Every test
-// claims the mutants that change its package and violate a rule that the test cites.
+// ClaimAll replaces the claims. Afterwards every scenario claims every mutant of core, and
+// every test claims the mutants that change its package and violate a rule that the test
+// cites.
 func (c *Claims) ClaimAll(tests *GoTests) {
 	var names []string
 	for _, s := range c.all {

@@ -5,18 +5,20 @@ import (
 	"slices"
 )
 
-// Coverage contains the proofs of each rule of the rulebook.
+// Coverage contains the rules of the rulebook and the proofs of each rule.
 type Coverage struct {
 	Rules []*Rule
-	// ByName and ByMutant map a rule to its proofs, as SEMANTICS.md defines them. ByName
-	// contains the tests that are named after the rule. ByMutant contains the mutants
-	// that are claimed by tests that cite the rule.
+	// ByName and ByMutant map the ID of a rule to descriptions of its proofs, which
+	// SEMANTICS.md defines. ByName contains the tests that are named after the rule.
+	// ByMutant contains each test or scenario that cites the rule and claims a
+	// mutant, with that mutant.
 	ByName, ByMutant map[string][]string
 	// Dangling contains the citations of rules that do not exist.
 	Dangling []Citation
 }
 
-// LoadCoverage reads the rulebook, the mutants, the scenarios and the tests.
+// LoadCoverage computes the Coverage of the rulebook, the mutants, the scenarios and the
+// tests under root.
 func LoadCoverage(root string) (*Coverage, error) {
 	rules, err := LoadRules(root)
 	if err != nil {
@@ -41,7 +43,7 @@ func cover(rules []*Rule, claims *Claims, tests *GoTests) *Coverage {
 		}
 	}
 	citations := tests.Citations
-	cited := map[string][]string{} // by scenario
+	cited := map[string][]string{} // rules that each scenario cites
 	for _, s := range claims.all {
 		cited[s.Name] = s.Rules
 		for _, id := range s.Rules {
@@ -91,7 +93,7 @@ func (c *Coverage) Unproven() (rules []*Rule) {
 	return rules
 }
 
-// String returns a summary in one line.
+// String returns a one-line summary.
 func (c *Coverage) String() string {
 	counts := map[Status]int{}
 	byMutant := 0

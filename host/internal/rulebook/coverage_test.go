@@ -108,7 +108,7 @@ func TestCitationsOfMissingRulesAreFound(t *testing.T) {
 	}, missing)
 }
 
-// The tests and scenarios that the rulebook names must exist.
+// The tests and scenarios whose names occur in the rulebook must exist.
 func TestSemanticsRefersToExistingTests(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, rulebook.SemanticsPath))
 	require.NoError(t, err)

@@ -15,10 +15,11 @@
 //
 // Scenarios claim mutants in their headers. The runner applies each mutant with the
 // -overlay flag of the go command, so production code needs no hooks. Every claim must
-// hold: each test that the mutant names and each scenario that names the mutant must
-// fail. At least one of the simulation's seeds must fail as well.
+// hold: each test that the mutant file lists, and each scenario that claims the
+// mutant, must fail. If the mutant has a "sim:" line, at least one seed of the
+// simulation must fail as well.
 //
-// A mutant can also change the TypeScript of the edge (js/src/edge), for which there
-// are no overlays. The mutant's Go tests then run in a copy of the repository that
-// consists of links and the changed bundles.
+// A mutant can also change the TypeScript of the edge (js/src/edge), for which
+// overlays do not exist. The mutant's Go tests then run in a copy of the repository
+// that consists of links and the changed bundles.
 package rulebook

@@ -11,16 +11,17 @@ import (
 	"strings"
 )
 
-// TypeScript has no overlays, so mutants of the edge's TypeScript use mirrors. A mirror
-// is a directory that contains copies of the sources of the bundles, and links to all
-// other files of the repository. The bundles are built in the mirror, and the tests run
-// in it.
+// The build of TypeScript supports no overlays, so mutants of the edge's TypeScript use
+// mirrors. A mirror is a directory that contains copies of the sources of the bundles,
+// and links to all other files of the repository. The runner builds the bundles and
+// runs the tests in the mirror.
 const (
 	scriptDir = "js/src"
 	workerDir = "examples/edge"
 )
 
-// bundles are the commands that build the edge's bundles, with their directories.
+// bundles are the commands that build the edge's bundles, with the directories in which
+// they run.
 var bundles = []struct {
 	dir     string
 	command []string
@@ -39,8 +40,8 @@ func (m *Mutant) hasScripts() bool {
 }
 
 // mirror creates a mirror of the repository in which the mutant is applied to the
-// TypeScript and the bundles are built. It returns the root directory, in which the tests
-// of the mutant can run.
+// TypeScript and the bundles are built. It returns the root of the mirror, in which the
+// tests of the mutant can run.
 func (r *Runner) mirror(ctx context.Context, m *Mutant) (root string, err error) {
 	files, err := m.Apply(r.Root)
 	if err != nil {
@@ -54,7 +55,7 @@ func (r *Runner) mirror(ctx context.Context, m *Mutant) (root string, err error)
 	copied := []string{scriptDir, workerDir + "/build.mjs", workerDir + "/src", workerDir + "/local"}
 	own := append([]string{"js/dist", workerDir + "/dist"}, copied...)
 	for _, t := range m.Tests {
-		own = append(own, t.Package+"/.") // makes link create the directory, with links to its files
+		own = append(own, t.Package+"/.") // makes link create a real directory with links to the package's files
 	}
 	if err := link(real, root, ".", own); err != nil {
 		return "", err

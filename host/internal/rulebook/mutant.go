@@ -21,7 +21,7 @@ type Mutant struct {
 	// Tests are the Go tests that must fail.
 	Tests []Test
 	// Seeds is the number of simulation seeds to run, beginning with seed 1. At least one
-	// of them must fail. Zero means that the simulation does not run.
+	// of these seeds must fail. Zero means that the simulation does not run.
 	Seeds int
 
 	path  string
@@ -33,7 +33,7 @@ type Test struct{ Package, Name string }
 
 func (t Test) String() string { return t.Package + " " + t.Name }
 
-// hunk is a replacement of consecutive lines in one file.
+// hunk replaces consecutive lines in one file.
 type hunk struct {
 	line    int // line number in the mutant file
 	file    string
@@ -68,8 +68,8 @@ func LoadMutants(root string) ([]*Mutant, error) {
 	return all, nil
 }
 
-// ParseMutant parses the text of a mutant file. Errors begin with the path, and with the
-// line if it is known.
+// ParseMutant parses the text of a mutant file. Errors begin with the path and, if known,
+// the line number.
 func ParseMutant(file, text string) (*Mutant, error) {
 	m := &Mutant{Name: strings.TrimSuffix(path.Base(file), ".mutant"), path: file}
 	var what []string
@@ -160,8 +160,8 @@ func (m *Mutant) check() error {
 	return nil
 }
 
-// Apply returns the new content of every file that the mutant changes. The keys are paths
-// relative to root. No file is written.
+// Apply returns the new content of every file that the mutant changes, by path relative to
+// root. It writes no files.
 func (m *Mutant) Apply(root string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, h := range m.hunks {
@@ -182,9 +182,9 @@ func (m *Mutant) Apply(root string) (map[string]string, error) {
 	return files, nil
 }
 
-// apply returns the text with the lines of the hunk replaced. They must occur exactly
-// once. The comparison ignores leading and trailing white space, so that a change of
-// indentation does not invalidate a mutant.
+// apply returns the text with the lines of the hunk replaced. It returns an error
+// unless the lines occur exactly once. The comparison ignores leading and trailing
+// white space, so that a change of indentation does not invalidate a mutant.
 func (h *hunk) apply(text string) (string, error) {
 	lines := strings.Split(text, "\n")
 	var found []int
@@ -224,7 +224,7 @@ func oneBased(indices []int) []int {
 	return lines
 }
 
-// function returns the test without its subtests.
+// function returns the top-level test of a subtest, and any other test unchanged.
 func (t Test) function() Test {
 	name, _, _ := strings.Cut(t.Name, "/")
 	return Test{t.Package, name}

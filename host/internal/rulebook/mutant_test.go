@@ -65,7 +65,7 @@ func TestApplyReplacesLinesThatOccurOnce(t *testing.T) {
 	}
 }
 
-// A code change that invalidates a mutant fails this test, long before "make mutants"
+// This test fails as soon as a code change invalidates a mutant, long before "make mutants"
 // runs.
 func TestEveryMutantApplies(t *testing.T) {
 	mutants, err := rulebook.LoadMutants(root)
@@ -83,8 +83,8 @@ func TestEveryMutantApplies(t *testing.T) {
 	}
 }
 
-// A test, a scenario or the simulation must claim each mutant. The header of each
-// scenario must name its rules, and at least one mutant that the scenario detects.
+// Each mutant must be claimed by a test, a scenario or the simulation. The header of each
+// scenario must list its rules, and at least one mutant that the scenario detects.
 func TestEveryMutantAndScenarioHasClaims(t *testing.T) {
 	claims, err := rulebook.LoadClaims(root)
 	require.NoError(t, err)

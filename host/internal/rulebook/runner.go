@@ -20,8 +20,8 @@ const (
 	scenarioPackage = "core/coretest"
 	scenarioTest    = "TestScenarios"
 	simCommand      = "./host/internal/sim"
-	// testTimeout ends a test that a mutant keeps from terminating. Such a test counts as
-	// failed.
+	// testTimeout ends a test that does not terminate because of a mutant. Such a test
+	// counts as failed.
 	testTimeout = "2m"
 )
 
@@ -37,12 +37,13 @@ var ErrBuild = errors.New("the mutant does not build")
 // Result is the result of running one mutant.
 type Result struct {
 	Mutant *Mutant
-	// Caught contains the names of the claims that hold, and Missed those that do not. A
-	// claim is a test, a scenario or the simulation.
+	// Caught contains the tests, scenarios and seeds that failed as claimed. Missed
+	// contains those that passed although they claim the mutant.
 	Caught, Missed []string
 }
 
-// Run applies a mutant, and runs its tests, its seeds and the given scenarios.
+// Run applies a mutant, runs its tests, its seeds and the given scenarios, and returns
+// which of them failed.
 func (r *Runner) Run(ctx context.Context, m *Mutant, scenarios []string) (*Result, error) {
 	v, err := r.variant(ctx, m)
 	if err != nil {
@@ -117,8 +118,8 @@ func claimName(pkg, name string) string {
 	return pkg + " " + name
 }
 
-// overlay writes the changed Go files, and an overlay file for the go command that lists
-// them. It returns the path of the overlay file.
+// overlay writes the Go files that the mutant changes, and an overlay file that lists them
+// for the go command. It returns the path of the overlay file.
 func (r *Runner) overlay(m *Mutant) (file string, err error) {
 	files, err := m.Apply(r.Root)
 	if err != nil {
@@ -151,8 +152,9 @@ func (r *Runner) overlay(m *Mutant) (file string, err error) {
 	return file, os.WriteFile(file, list, 0o644)
 }
 
-// failing builds the tests of a package, runs the named ones, and returns those that
-// fail. It returns an error if a named test does not exist or is skipped.
+// failing builds the tests of a package, runs the tests with the given names, and returns
+// the names of those that fail. It returns an error if one of these tests does not exist or
+// is skipped.
 func (r *Runner) failing(ctx context.Context, v variant, pkg string, tests []string) (failed []string, err error) {
 	binary := filepath.Join(r.Temp, v.name, strings.ReplaceAll(pkg, "/", "_")+".test")
 	args := []string{"test", "-c", "-ldflags=-s -w", "-o", binary}
@@ -169,7 +171,7 @@ func (r *Runner) failing(ctx context.Context, v variant, pkg string, tests []str
 		record(ctx, binary, dir, siblings, verdicts)
 	}
 	for _, test := range tests {
-		if verdicts[test] == "" { // another test ended the process before this one ended
+		if verdicts[test] == "" { // another test ended the process before this test ended
 			record(ctx, binary, dir, []string{test}, verdicts)
 		}
 		switch verdicts[test] {
@@ -185,8 +187,8 @@ func (r *Runner) failing(ctx context.Context, v variant, pkg string, tests []str
 
 var verdictLine = regexp.MustCompile(`(?m)^\s*--- (PASS|FAIL|SKIP): (\S+)`)
 
-// record runs tests in one process and records their verdicts. If only one test runs and
-// ends the process, it counts as failed.
+// record runs tests in one process and adds their verdicts to verdicts. If only one test
+// runs and it ends the process, record counts the test as failed.
 func record(ctx context.Context, binary, dir string, siblings []string, verdicts map[string]string) {
 	cmd := exec.CommandContext(ctx, binary, "-test.v", "-test.timeout="+testTimeout, "-test.run="+pattern(siblings))
 	cmd.Dir = dir
@@ -204,8 +206,8 @@ func record(ctx context.Context, binary, dir string, siblings []string, verdicts
 	}
 }
 
-// byParent groups tests by their parent test. One -test.run pattern can select the tests
-// of a group.
+// byParent groups tests by their parent test, so that one -test.run pattern can select the
+// tests of a group.
 func byParent(tests []string) map[string][]string {
 	groups := map[string][]string{}
 	for _, t := range tests {
@@ -214,7 +216,7 @@ func byParent(tests []string) map[string][]string {
 	return groups
 }
 
-// pattern returns a -test.run pattern that selects exactly these tests. They must have
+// pattern returns a -test.run pattern that selects exactly the given tests, which must have
 // the same parent.
 func pattern(siblings []string) string {
 	var names []string
@@ -240,7 +242,7 @@ func (r *Runner) build(ctx context.Context, args []string) error {
 var violationLine = regexp.MustCompile(`(?m)^sim: seed (\d+): `)
 
 // simulate runs the simulation with a mutant. It returns the first seed that fails, or ""
-// if none does.
+// if all seeds pass.
 func (r *Runner) simulate(ctx context.Context, m *Mutant, overlay string) (seed string, err error) {
 	binary := filepath.Join(r.Temp, m.Name, "sim")
 	if err := r.build(ctx, []string{"build", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, simCommand}); err != nil {

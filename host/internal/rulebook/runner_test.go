@@ -10,7 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/rulebook"
 )
 
-// moduleWith writes a module whose package core/a contains the given files.
+// moduleWith writes a Go module whose package core/a contains the given code and tests, and
+// returns its directory.
 func moduleWith(t *testing.T, code, tests string) (root string) {
 	root = t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "core/a"), 0o755))

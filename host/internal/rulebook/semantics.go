@@ -11,7 +11,7 @@ import (
 // SemanticsPath is the path of the rulebook, relative to the root of the repository.
 const SemanticsPath = "core/SEMANTICS.md"
 
-// Status says how watchglass conforms to a rule.
+// Status describes how watchglass conforms to a rule.
 type Status string
 
 // These are the possible statuses of a rule.
@@ -22,7 +22,7 @@ const (
 	NotKept         Status = "not kept"
 )
 
-// Rule is one rule of the rulebook. Line is the line at which it begins.
+// Rule is one rule of the rulebook. Line is the line number at which the rule begins.
 type Rule struct {
 	ID     string
 	Status Status
@@ -30,7 +30,8 @@ type Rule struct {
 	Line   int
 }
 
-// Applies reports whether watchglass keeps the rule, so that a test must prove it.
+// Applies reports whether watchglass keeps the rule, exactly or differently, so that a test
+// must prove the rule.
 func (r *Rule) Applies() bool { return r.Status == Kept || r.Status == KeptDifferently }
 
 var (
@@ -47,7 +48,8 @@ func LoadRules(root string) ([]*Rule, error) {
 	return ParseRules(string(text))
 }
 
-// ParseRules parses a rulebook. Errors begin with its path and the line.
+// ParseRules parses the text of the rulebook. Errors begin with SemanticsPath and the line
+// number.
 func ParseRules(text string) ([]*Rule, error) {
 	var rules []*Rule
 	var last *Rule // the rule to which an indented line belongs

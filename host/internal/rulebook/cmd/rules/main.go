@@ -1,6 +1,6 @@
-// Command rules prints how many rules of core/SEMANTICS.md have each status and each kind
-// of proof. It fails if a rule is not proven or a cited rule does not exist. Run it from
-// the root of a checkout.
+// Command rules counts the rules of core/SEMANTICS.md by status and by kind of proof, and
+// prints the counts. It fails if no test proves a rule, or if a cited rule does not
+// exist. Run it from the root of a checkout.
 //
 //	make rules
 //	make rules RULE=W13
