@@ -43,7 +43,7 @@ func parse(path string, content []byte) ([]setting, error) {
 		return nil, fmt.Errorf("%s: expected one YAML document", path)
 	}
 	root := document.Content[0]
-	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" { // the file contains only comments, or null
+	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" { // the file contains only comments or the value null
 		return nil, nil
 	}
 	if root.Kind != yaml.MappingNode {
@@ -72,8 +72,8 @@ func parse(path string, content []byte) ([]setting, error) {
 	return settings, nil
 }
 
-// scalars returns the text of a scalar, or the texts of a list of scalars. It reports
-// false for any other node.
+// scalars returns the text of a scalar, or the texts of a list of scalars. For any other
+// node, ok is false.
 func scalars(node *yaml.Node) (values []string, ok bool) {
 	switch {
 	case node.Kind == yaml.ScalarNode && node.Tag != "!!null":

@@ -16,9 +16,9 @@ import (
 // urls is the name of the annotation that marks flags whose values are URLs or addresses.
 const urls = "watchglass_urls"
 
-// MarkURLs makes [Text] redact the part of a flag's values before the last @. The values
-// of other flags are redacted only if they contain a scheme, because the names of
-// contexts and files may contain an @.
+// MarkURLs makes [Text] redact the credentials before the last @ in the values of a
+// flag. Text redacts values of other flags only if they contain "://", because the names
+// of contexts and files may contain an @.
 func MarkURLs(flags *pflag.FlagSet, name string) {
 	flags.Lookup(name).Annotations = map[string][]string{urls: nil}
 }
@@ -26,9 +26,9 @@ func MarkURLs(flags *pflag.FlagSet, name string) {
 // PrintRequested reports whether the command line contains --print-config.
 func (l *Loader) PrintRequested() bool { return l.print }
 
-// Print writes every setting with its origin, in the format of the file. Defaults are
-// written as comments, so that the output can be used as a file with the same effect.
-// Secrets are redacted.
+// Print writes every setting with its origin, in the format of the settings file.
+// Defaults are written as comments, so that the output is a settings file with the
+// same effect. Secrets are redacted.
 func (l *Loader) Print(w io.Writer) error {
 	var out bytes.Buffer
 	l.Each(func(f *pflag.Flag, origin string) {
@@ -67,8 +67,8 @@ func Text(f *pflag.Flag) string {
 	return value
 }
 
-// computed reports whether the default of a flag is text that describes how the command
-// computes the value when it starts.
+// computed reports whether the default of a flag is a description of how the command
+// computes the value at its start.
 func computed(f *pflag.Flag) bool { return strings.Contains(f.DefValue, " ") }
 
 func conceal(f *pflag.Flag, value string) string {
@@ -78,7 +78,8 @@ func conceal(f *pflag.Flag, value string) string {
 	return value
 }
 
-// quote returns a value as JSON, which is also YAML and can represent every string and list.
+// quote returns a value as JSON. JSON is also valid YAML, and can represent every string
+// and list.
 func quote(value any) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -12,22 +12,22 @@ import (
 
 const prefix = "WATCHGLASS_"
 
-// These are the flags of this package and of cobra. Only the command line can set them,
-// except that a variable can set --config.
+// These constants are the flags of this package and of cobra that only the command line can
+// set. As an exception, a variable can also set --config.
 const (
 	fileFlag  = "config"
 	printFlag = "print-config"
 	helpFlag  = "help"
 )
 
-// serviceLink matches the variables that Kubernetes sets in pods for a Service that is
-// named watchglass, or whose name begins with watchglass-.
+// serviceLink matches the variables that Kubernetes sets in pods for Services named
+// watchglass or watchglass-NAME. They are not settings.
 var serviceLink = regexp.MustCompile(`^WATCHGLASS_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PORT|PROTO|ADDR))?)?)$`)
 
 // Loader sets the flags of one command from the environment and a file.
 type Loader struct {
 	flags   *pflag.FlagSet
-	origins map[string]string // where each setting comes from, by the name of the flag
+	origins map[string]string // origin of each setting that is not a default, by the name of the flag
 
 	file  string
 	print bool
@@ -41,8 +41,8 @@ func New(flags *pflag.FlagSet) *Loader {
 	return l
 }
 
-// Error reports a setting in the environment or the file that has no flag, or that its
-// flag does not accept.
+// Error reports a setting in the environment or the file for which no flag exists, or whose
+// value the flag does not accept.
 type Error struct {
 	Origin string // the variable, or the file and line
 	Err    error
@@ -54,10 +54,10 @@ func (e *Error) Error() string { return e.Origin + ": " + e.Err.Error() }
 // Unwrap returns the error of the flag.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Load sets the flags that the environment or the file sets and the command line does
-// not. The variables in environ have the format of os.Environ. If no flag has the name of
-// a variable and foreign returns true for that name, the variable belongs to another
-// program and is ignored.
+// Load sets the flags for which the environment or the file has a setting, except the
+// flags that the command line has set. The variables in environ have the format of
+// os.Environ. Load ignores a variable without a flag of its name if the function
+// foreign returns true for the name, because the variable belongs to another program.
 func (l *Loader) Load(environ []string, foreign func(name string) bool) error {
 	l.settings(func(f *pflag.Flag) {
 		if f.Changed {
@@ -111,7 +111,8 @@ func (l *Loader) loadEnvironment(environ []string, foreign func(name string) boo
 	return nil
 }
 
-// setting is a key of the file or an environment variable, with its value.
+// setting is a key of the file or an environment variable, with its value or list of
+// values.
 type setting struct {
 	name   string
 	values []string
@@ -119,7 +120,7 @@ type setting struct {
 	origin string
 }
 
-// set sets a flag, unless it already has a value from a source that takes precedence.
+// set sets a flag, unless a source that takes precedence has already set it.
 func (l *Loader) set(s setting) error {
 	flag := l.flags.Lookup(s.name)
 	switch {
@@ -145,7 +146,8 @@ func (l *Loader) set(s setting) error {
 	return nil
 }
 
-// unknown returns an error that suggests flags with a similar name.
+// unknown returns an error for a name without a flag. The error suggests similar names of
+// flags.
 func (l *Loader) unknown(name string) error {
 	names := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra suggests commands, not flags
 	l.settings(func(f *pflag.Flag) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// values contains the values of a command's flags.
+// values contains the variables that the flags of the test command set.
 type values struct {
 	listen   string
 	readers  int
