@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(400) // as in the tests of core/sim
+	debug.SetGCPercent(400) // the tests of core/sim use the same percentage
 	seeds := flag.Int("seeds", 300, "number of seeds to run")
 	first := flag.Uint64("seed", 1, "first seed")
 	workers := flag.Int("workers", runtime.NumCPU(), "how many at a time")

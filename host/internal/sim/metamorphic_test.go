@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// module is an engine that runs in an instance of the WebAssembly module.
+// module is a sim.Engine that runs in an instance of the WebAssembly module.
 type module struct {
 	*client.Instance
 	t *testing.T
@@ -33,8 +33,8 @@ func (m module) Ready() []byte {
 	return out
 }
 
-// Under all faults, the WebAssembly module produces exactly the same bytes as package
-// core.
+// Under all simulated faults, the WebAssembly module produces exactly the same bytes as
+// package core.
 func TestMetamorphic_ModuleAndNative(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles the wasm module")
@@ -74,7 +74,7 @@ func TestMetamorphic_ModuleAndNative(t *testing.T) {
 func TestMetamorphic_Codecs(t *testing.T) {
 	const padding = 400
 	// The dictionary of the schema has little in common with the simulation's objects, so
-	// the test uses its own.
+	// the test uses a dictionary that resembles them.
 	dictionary := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"ns","uid":"h1-","labels":{` + strings.Repeat("=", padding))
 	compressed := 0
 	codec := func(dictionary []byte) sim.Codec {
@@ -89,7 +89,7 @@ func TestMetamorphic_Codecs(t *testing.T) {
 		}}
 	}
 	for seed := uint64(1); seed <= 20; seed++ {
-		// Omit the operations whose result depends on when a message arrives.
+		// Omit the operations whose result depends on the arrival time of a message.
 		ops := sim.WithoutTiming(sim.Program(seed))
 		want := sim.Run(seed, ops, sim.Setup{Budget: 1, Codec: sim.Codec{Padding: padding}})
 		require.NoError(t, want.Err)
