@@ -1,5 +1,5 @@
-// Package skewtest provides the recorded messages of readers and connectors of every
-// version of the protocol. Tests use them to check compatibility between versions.
+// Package skewtest provides recorded messages of readers and connectors for every version
+// of the protocol. Tests use them to check compatibility between versions.
 package skewtest
 
 import (
@@ -33,19 +33,20 @@ type Response struct {
 	Text string
 }
 
-// Version is the content of a file in testdata/skew. The README there explains the
-// fields.
+// Version is the content of a file in testdata/skew. The README in that directory explains
+// the fields.
 type Version struct {
 	Version                 uint32
 	Hello, Welcome, Refused Bytes
 	Upgrade, Get            *Response
 
-	// Welcomed, if not nil, receives the type of the frame with which a reader continues
-	// after the welcome.
+	// Welcomed, if not nil, receives the type of the first frame that a reader sends after
+	// the Welcome.
 	Welcomed chan<- wire.Type `json:"-"`
 }
 
-// Load returns all recorded versions, and checks that they include the current one.
+// Load returns all recorded versions, and fails the test unless they include the current
+// version.
 func Load(t testing.TB) []Version {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/skew/v*.json")
@@ -65,15 +66,15 @@ func Load(t testing.TB) []Version {
 	return all
 }
 
-// Current reports whether this is the version that package wire implements.
+// Current reports whether v is the version that package wire implements.
 func (v Version) Current() bool { return v.Version == wire.Version }
 
-// Subprotocol returns the WebSocket subprotocol of the version.
+// Subprotocol returns the name of the WebSocket subprotocol of the version.
 func (v Version) Subprotocol() string {
 	return wire.SubprotocolPrefix + strconv.FormatUint(uint64(v.Version), 10)
 }
 
-// ServeHTTP responds to a connecting reader as a connector of the version does.
+// ServeHTTP responds to a connecting reader as a connector of version v does.
 func (v Version) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	offered := r.Header.Get("Sec-WebSocket-Protocol")
 	switch {
