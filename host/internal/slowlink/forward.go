@@ -12,9 +12,9 @@ import (
 // Proxy forwards TCP connections to a server over a slow link, in real time.
 type Proxy struct{ proxy *toxiproxy.Proxy }
 
-// Forward starts a Proxy to a TCP address. Each connection carries bytesPerSecond to the
-// client, which must be at least 1000. The rate to the server is unlimited. In each
-// direction, data is delayed by half of the round trip.
+// Forward starts a Proxy that forwards to a TCP address. Each connection carries at most
+// bytesPerSecond to the client; the value must be at least 1000. The rate to the server
+// is unlimited. In each direction, data is delayed by half of roundTrip.
 func Forward(target string, bytesPerSecond int, roundTrip time.Duration) (*Proxy, error) {
 	if bytesPerSecond < 1000 {
 		return nil, fmt.Errorf("slowlink: %d bytes per second, expected at least 1000", bytesPerSecond)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// All bytes arrive in order in both directions, and no earlier than the link can carry
-// them.
+// All bytes arrive in order in both directions, and not faster than the rate of the link
+// allows.
 func TestLinkDeliversAllBytesInTime(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Listener accepts connections from Dial. It represents the network between a server
-// and clients on slow links.
+// Listener is a net.Listener that accepts connections from Dial. It simulates the network
+// between a server and clients on slow links.
 type Listener struct {
 	bytesPerSecond int
 	buffer         int
@@ -23,10 +23,10 @@ type Listener struct {
 	carrying       sync.WaitGroup
 }
 
-// Listen returns a Listener. Each of its connections carries bytesPerSecond to the
-// client. The rate to the server is unlimited. A connection buffers about as many bytes
-// as buffer says before writes of the server block, like the buffers of sockets and
-// routers.
+// Listen returns a Listener. Each of its connections carries at most bytesPerSecond to
+// the client. The rate to the server is unlimited. As with the buffers of sockets and
+// routers, a connection buffers about "buffer" bytes before writes of the server
+// block.
 func Listen(bytesPerSecond, buffer int) *Listener {
 	return &Listener{bytesPerSecond: bytesPerSecond, buffer: buffer, accepted: make(chan net.Conn), closed: make(chan struct{})}
 }
@@ -80,7 +80,7 @@ func (l *Listener) carry(client, server net.Conn) {
 	}
 }
 
-// Wait returns when every connection has been closed by both sides.
+// Wait waits until both sides have closed every connection.
 func (l *Listener) Wait() { l.carrying.Wait() }
 
 // Accept implements net.Listener.
