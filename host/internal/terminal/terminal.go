@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// unsafe reports whether a terminal interprets a rune instead of showing it. Such runes
-// are the C0 and C1 controls, and the bidirectional controls, which reorder the text
-// around them.
+// unsafe reports whether a terminal interprets a rune instead of displaying it. Such
+// runes are the C0 and C1 controls, and the bidirectional controls, which reorder the
+// text around them.
 func unsafe(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Text makes a text safe to print within a line, such as in a cell of a table. It
-// replaces each control with a space.
+// Text returns a text that is safe to print within a line, such as in a cell of a table. It
+// replaces each unsafe control with a space.
 func Text(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unsafe(r) {
@@ -28,9 +28,9 @@ func Text(text string) string {
 	}, text)
 }
 
-// NewWriter returns a writer that escapes controls other than newlines and tabs as
-// in JSON, such as "\u001b". The value of a JSON document does not change. Invalid UTF-8
-// becomes U+FFFD, so each Write must end with a complete rune.
+// NewWriter returns a writer that replaces controls other than newlines and tabs with
+// JSON escapes, such as "\u001b". The escapes do not change the value of a JSON
+// document. Invalid UTF-8 becomes U+FFFD, so each Write must end with a complete rune.
 func NewWriter(w io.Writer) io.Writer { return writer{w} }
 
 type writer struct{ io.Writer }

@@ -62,7 +62,8 @@ func TestWriterPreservesText(t *testing.T) {
 	assert.Equal(t, text, out.String())
 }
 
-// A control in valid JSON is always inside a string. Its escape there has the same value.
+// Unsafe controls in valid JSON occur only inside strings, where an escape has the same
+// value as the control.
 func TestWriterPreservesJSONValues(t *testing.T) {
 	value := "C1 \u009b, DEL \u007f, \u202eright to left\u202c, \u2066isolated\u2069 and \u061c"
 	document, err := json.Marshal(value)
