@@ -8,8 +8,9 @@ import (
 	"os/exec"
 )
 
-// keepBusy uses one processor until it reads the end of in, and then exits the process.
-// The parent holds the other end, so the process ends with its parent, however that ends.
+// keepBusy uses one processor until the input in ends, and then exits the process. The
+// parent process holds the writing end of the pipe, so this process ends even if the parent
+// is killed.
 func keepBusy(in io.Reader) {
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
@@ -20,13 +21,14 @@ func keepBusy(in io.Reader) {
 	}
 }
 
-// startLoad starts n busy processes. The function stop ends them.
+// startLoad starts n busy processes. The returned function stop ends the processes and
+// waits for them.
 func startLoad(ctx context.Context, n int) (stop func(), err error) {
 	var running []*exec.Cmd
 	var pipes []io.Closer
 	stop = func() {
 		for _, p := range pipes {
-			_ = p.Close() // closing it ends the process
+			_ = p.Close() // closing the pipe ends the process
 		}
 		for _, c := range running {
 			_ = c.Wait()

@@ -17,17 +17,18 @@ import (
 // outputDir is the directory for the output of failed tests.
 const outputDir = "build/flakes"
 
-// unit is a set of tests that run together, such as a Go package or a file of Node tests.
+// unit is a set of tests that run together, such as the tests of a Go package or of a Node
+// test file.
 type unit struct {
 	name string
-	// run runs the tests once. It calls each for every result. An error without a failed
-	// test counts as a failure of the unit itself.
+	// run runs the tests once. It calls the function each for every result. If it returns
+	// an error although no test failed, the unit itself counts as failed.
 	run func(ctx context.Context, messages io.Writer, each func(result)) error
 }
 
 // findFlakes runs each unit count times, up to jobs units at a time, while other
-// processes keep the machine busy. It returns the exit code: 1 if a test failed at least
-// once, and 2 if the units cannot be run.
+// processes keep the machine busy. It returns the exit code: 0 if no test failed, 1 if a
+// test failed at least once, and 2 if the units cannot be run.
 func findFlakes(ctx context.Context, count, load, jobs int, patterns []string) int {
 	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, "flakes:", err)
@@ -60,7 +61,7 @@ func findFlakes(ctx context.Context, count, load, jobs int, patterns []string) i
 	return f.summary(ctx.Err() != nil)
 }
 
-// testID is a test of a unit or, if test is empty, the unit itself.
+// testID identifies a test of a unit or, if test is empty, the unit itself.
 type testID struct{ unit, test string }
 
 // flakes collects the results of many runs.
@@ -70,7 +71,7 @@ type flakes struct {
 	mu    sync.Mutex
 	out   io.Writer
 	runs  int
-	tests map[testID]int // number of failures of each test that ran
+	tests map[testID]int // number of failures of each test that ran, possibly zero
 	lines []string       // lines of the summary
 }
 
@@ -85,8 +86,8 @@ func (f *flakes) repeatAll(ctx context.Context, units []unit, count, jobs int) e
 	})
 }
 
-// repeat runs a unit count times, or until ctx ends. A run that ctx interrupts
-// does not count.
+// repeat runs a unit count times, or until ctx ends. It does not count a run that the end
+// of ctx interrupts.
 func (f *flakes) repeat(ctx context.Context, u unit, count int) error {
 	start := time.Now()
 	runs, bad := 0, 0
@@ -117,7 +118,8 @@ func (f *flakes) repeat(ctx context.Context, u unit, count int) error {
 	return nil
 }
 
-// once runs a unit once and returns the failures. If ctx has ended, it returns none.
+// once runs a unit once and returns the failures. If ctx ends during the run, it returns no
+// failures.
 func (f *flakes) once(ctx context.Context, u unit) []result {
 	var results []result
 	var messages strings.Builder
@@ -140,8 +142,8 @@ func (f *flakes) count(id testID, failures int) int {
 	return f.tests[id]
 }
 
-// failuresOf returns the causes of a failed run: the failed tests except those whose
-// subtests failed, or the unit itself if no test failed.
+// failuresOf returns the failures that caused a failed run. A test whose subtest failed is
+// omitted. If the run failed without a failed test, the result is the unit itself.
 func failuresOf(unit string, results []result, err error, messages string) []result {
 	var failures []result
 	for _, r := range results {
@@ -170,8 +172,8 @@ func (id testID) String() string { return strings.TrimSpace(id.unit + " " + id.t
 
 var unfit = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// path returns the path of the file for the output of a test. Long names are truncated,
-// because a file name can have at most 255 bytes.
+// path returns the path of the file to which the output of a test is written. Long names
+// are truncated, because a file name can have at most 255 bytes.
 func (f *flakes) path(id testID) string {
 	name := strings.Trim(unfit.ReplaceAllString(id.String(), "_"), "_.")
 	return filepath.Join(f.dir, name[:min(len(name), 200)]+".txt")
@@ -191,7 +193,7 @@ func (f *flakes) write(id testID, run int, output string) error {
 }
 
 // summary prints a line for each flaky test and a line with totals. It returns the exit
-// code.
+// code of findFlakes.
 func (f *flakes) summary(interrupted bool) int {
 	flaky := 0
 	for _, times := range f.tests {
@@ -212,7 +214,7 @@ func (f *flakes) summary(interrupted bool) int {
 	return 0
 }
 
-// ran returns the number of tests that ran, not counting the units themselves.
+// ran returns the number of distinct tests that ran, not counting the units themselves.
 func (f *flakes) ran() int {
 	n := 0
 	for id := range f.tests {

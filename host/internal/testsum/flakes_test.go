@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scripted returns a unit whose runs have the given results, in turn.
+// scripted returns a unit whose successive runs have the given results. After the last, it
+// starts over.
 func scripted(name string, runs ...[]result) unit {
 	n := 0
 	return unit{name, func(_ context.Context, messages io.Writer, each func(result)) error {
@@ -103,8 +104,8 @@ func TestInterruptEndsTheRunsAndDropsTheUnfinishedOne(t *testing.T) {
 }
 
 // TestJobsRunUnitsBesideEachOther runs two units that wait for each other, so that they
-// end only if they run in parallel. There are three further units, more than the number
-// of jobs.
+// end only if they run in parallel. Three further units make the units more numerous
+// than the jobs.
 func TestJobsRunUnitsBesideEachOther(t *testing.T) {
 	f, out := newFlakes(t)
 	meet := make(chan struct{})
@@ -126,8 +127,8 @@ func TestJobsRunUnitsBesideEachOther(t *testing.T) {
 	require.Equal(t, "flakes: 50 runs, 5 tests, 0 flaky", lastLines(out, 1)[0])
 }
 
-// TestUnitsOfBothKinds runs a Go package and a Node file that fail in every other run.
-// Both count their runs in a file.
+// TestUnitsOfBothKinds runs the tests of a Go package and of a Node file. Both fail in
+// every other run, because they count their runs in a file.
 func TestUnitsOfBothKinds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles a package")
@@ -190,9 +191,9 @@ test("skipped", { skip: "a reason" }, () => {});
 	require.Contains(t, string(text), "an even run")
 }
 
-// TestFileThatHangsEndsWithItsProcesses runs a Node file that starts a process and hangs.
-// Node waits for that process, because it has inherited the standard output of the file.
-// The process holds a connection to the test, which closes when the process ends.
+// TestFileThatHangsEndsWithItsProcesses runs a Node test file that starts a process and
+// hangs. Node waits for that process, because it has inherited the standard output of the
+// file. The process holds a connection to the test, which closes when the process ends.
 func TestFileThatHangsEndsWithItsProcesses(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -217,7 +218,7 @@ test("group", async (t) => {
 `, listener.Addr().(*net.TCPAddr).Port), 0o600))
 
 	var results []result
-	for limit := 4 * time.Second; ; limit *= 2 { // on a slow machine, it takes longer until the file hangs
+	for limit := 4 * time.Second; ; limit *= 2 { // on a slow machine, the file may need more time to start its process
 		results = nil
 		err = nodeUnit(hangs, "./reporter.mjs", limit).run(t.Context(), io.Discard, func(r result) { results = append(results, r) })
 		require.ErrorContains(t, err, "hangs.test.mjs did not end within "+limit.String())
@@ -237,8 +238,8 @@ test("group", async (t) => {
 }
 
 // TestInterruptEndsAllProcesses interrupts the program while a Node test hangs. The Node
-// test holds a connection, and all processes of the program hold a pipe. Both are closed
-// when the processes have ended.
+// test holds a connection, and all processes of the program hold a pipe. The connection
+// and the pipe close when these processes have ended.
 func TestInterruptEndsAllProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles the program")

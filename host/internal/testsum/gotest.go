@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// goEvent is a line of the output of "go test -json".
+// goEvent is the content of one output line of "go test -json".
 type goEvent struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64
 }
 
-// readGo parses the output of "go test -json".
+// readGo is a reader for the output of "go test -json".
 func readGo(out io.Reader, messages io.Writer, each func(result)) error {
 	g := goReader{messages: messages, each: each, output: map[[2]string]*strings.Builder{}}
 	for lines := bufio.NewReader(out); ; {
@@ -73,8 +73,8 @@ func (g *goReader) event(e goEvent) {
 	g.each(r)
 }
 
-// unfinished reports as failed the tests that were running when their package ended
-// because of a timeout or crash. The output of one of them contains the reason.
+// unfinished reports the tests as failed that were running when their package ended because
+// of a timeout or crash. The output of one of these tests contains the reason.
 func (g *goReader) unfinished(pkg string) {
 	keys := slices.SortedFunc(maps.Keys(g.output), func(a, b [2]string) int { return strings.Compare(a[1], b[1]) })
 	for _, key := range keys {

@@ -1,9 +1,9 @@
 // Command testsum runs every test suite of the project. It prints the failures, the
 // slowest packages and files, and a final line that counts the tests: "N passed, N
-// failed". With -conformance it runs the suites that compare the project with Kubernetes
-// itself, and prints a line for each suite before the final one.
+// failed". With -conformance, it instead runs the suites that compare the project with
+// Kubernetes, and prints a line for each suite before the final line.
 //
-// With -flakes it runs packages and test files many times to find flaky tests; see
+// With -flakes, it runs packages and test files many times to find flaky tests; see
 // flakes.go.
 package main
 
@@ -92,7 +92,7 @@ func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 func run(ctx context.Context, out io.Writer, s suite) (t tally, durations slowest) {
 	start := time.Now()
 	var mu sync.Mutex
-	_ = inParallel(max(1, s.jobs), s.units, func(u unit) error { // the function never fails
+	_ = inParallel(max(1, s.jobs), s.units, func(u unit) error { // cannot fail, because the function always returns nil
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -113,8 +113,9 @@ func run(ctx context.Context, out io.Writer, s suite) (t tally, durations slowes
 	return t, durations
 }
 
-// inParallel calls each for all units, for up to jobs units at a time. A failed call ends
-// only one of the jobs, so the remaining units continue in the others.
+// inParallel calls the function each for all units, for up to jobs units at a time. A
+// failed call ends only one of the jobs, so the other jobs continue with the remaining
+// units.
 func inParallel(jobs int, units []unit, each func(unit) error) error {
 	next := make(chan unit, len(units))
 	for _, u := range units {
@@ -154,7 +155,7 @@ func runUnit(ctx context.Context, out io.Writer, u unit, ended func(result)) (t 
 	return t
 }
 
-// shorten truncates a command line that lists packages or files.
+// shorten truncates a long command line, which lists packages or files.
 func shorten(line string) string {
 	const most = 100
 	if len(line) <= most {
@@ -163,7 +164,7 @@ func shorten(line string) string {
 	return line[:most] + "..."
 }
 
-// lockedWriter is a writer that several lanes share.
+// lockedWriter is a writer that several goroutines can use at the same time.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer

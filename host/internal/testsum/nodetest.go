@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// nodeEvent is a line of the output of reporter.mjs.
+// nodeEvent is the content of one output line of reporter.mjs.
 type nodeEvent struct {
 	Action, File, ID, Test, Output string
 	Seconds                        float64
 }
 
-// readNode parses the output of reporter.mjs.
+// readNode is a reader for the output of reporter.mjs.
 func readNode(out io.Reader, messages io.Writer, each func(result)) error {
 	n := nodeReader{each: each, files: map[string]*nodeFile{}}
 	for lines := bufio.NewReader(out); ; {
@@ -83,15 +83,15 @@ func (n *nodeReader) event(e nodeEvent) {
 	n.each(r)
 }
 
-// unfinished reports as failed the tests that were running when their file ended because
-// of a timeout or crash.
+// unfinished reports the tests as failed that were running when their file ended because of
+// a timeout or crash.
 func (n *nodeReader) unfinished(file string) {
 	for _, test := range slices.Sorted(maps.Values(n.files[file].running)) {
 		n.each(result{unit: file, test: test, outcome: failed, output: "    the file ended before this test\n"})
 	}
 }
 
-// cutOff reports as failed the files that had not ended when Node exited.
+// cutOff reports the files as failed that had not ended when Node exited.
 func (n *nodeReader) cutOff() {
 	for _, file := range slices.Sorted(maps.Keys(n.files)) {
 		n.unfinished(file)

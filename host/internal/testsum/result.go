@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// reader is a function that parses the output of a test command. It calls each for every
-// result, and copies all other lines to messages.
+// reader is a function that parses the output of a test command. It calls the function each
+// for every result, and copies all other lines to messages.
 type reader func(out io.Reader, messages io.Writer, each func(result)) error
 
 type outcome int
@@ -20,8 +20,8 @@ const (
 	skipped
 )
 
-// result is the result of a test. If test is empty, it is the result of the whole unit, a
-// Go package or a file of Node tests.
+// result is the result of a test or, if test is empty, of the whole unit: a Go package or a
+// file of Node tests.
 type result struct {
 	unit, test string
 	outcome    outcome
@@ -30,8 +30,8 @@ type result struct {
 	cached     bool
 }
 
-// print writes a line for a passed unit, and a line with the output for a failure or a
-// skipped test. It writes nothing for a passed test.
+// print writes a line for a passed unit. For a failure or a skipped test, it writes a line
+// followed by the output. For a passed test, it writes nothing.
 func (r result) print(w io.Writer) {
 	name := strings.TrimSpace(r.unit + " " + r.test)
 	switch {
@@ -88,7 +88,7 @@ type duration struct {
 	seconds float64
 }
 
-// slowest collects the durations of units, to print the longest.
+// slowest collects the durations of units, of which it prints the longest.
 type slowest []duration
 
 func (s *slowest) add(unit string, seconds float64) { *s = append(*s, duration{unit, seconds}) }

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// suite is a list of units that are reported together. A suite of Go tests has one unit,
-// a command for all packages.
+// suite is a list of units that are reported together. A suite of Go tests has only one
+// unit: one command that tests all its packages.
 type suite struct {
 	name   string
 	units  []unit
 	jobs   int    // number of units that run at a time; zero means one
-	suffix string // added to the names of packages in the list of the slowest, to distinguish suites with the same packages
+	suffix string // appended to the names of packages in the list of the slowest, to distinguish suites with the same packages
 }
 
 // reporter is the path of the reporter for Node's test runner. readNode parses its
@@ -27,9 +27,10 @@ const reporter = "./host/internal/testsum/reporter.mjs"
 // conformance returns the suites of host/conformance. They must run one after the other,
 // because their packages start servers and use the whole machine.
 //
-// The pattern tokenForOthers selects upstream cases that are skipped. They list one name,
-// and expect a continue token because objects with other names follow. Such a token would
-// disclose to a reader of one name that other objects exist (rule C43).
+// The pattern tokenForOthers selects upstream test cases that are skipped. Each of them
+// lists one name, and expects a continue token because objects with other names follow.
+// Such a token would disclose to a user who may read only one name that other objects
+// exist (rule C43).
 func conformance() []suite {
 	const tokenForOthers = "^TestLists$/^ListFromCacheSnapshot/^List$/test_List_with_filter_returning_(two_items,_more_pages_possible|only_one_item,_ensure_only_a_single_page_returned)"
 
@@ -56,15 +57,15 @@ func conformance() []suite {
 // detector takes minutes.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
-// slow are the packages whose tests take longest. They start first, so that none of them
+// slow are the packages whose tests take longest. They start first, so that no slow package
 // runs alone at the end.
 var slow = []string{
 	"./host/cmd/watchglass", "./host/e2e", "./core/sim", "./host/internal/chaos", "./host/internal/edge", "./host/internal/load",
 	"./wasm/strip", "./host/source/etcd",
 }
 
-// nodeJobs is the number of Node test files that run at a time. It is high, because most
-// of them wait for servers, browsers or real time.
+// nodeJobs is the number of Node test files that run at a time. Several files run at a
+// time, because most of them wait for servers, browsers or real time.
 const nodeJobs = 4
 
 // suites returns the suites in four lanes, which run in parallel. Go tests run four

@@ -25,7 +25,7 @@ func mostAtATime(t *testing.T, jobs int) (most int) {
 		}
 		one := func(_ context.Context, _ io.Writer, each func(result)) error {
 			count(1)
-			time.Sleep(time.Second) // until every other unit that may run has begun
+			time.Sleep(time.Second) // in this time, every other unit that may run begins
 			count(-1)
 			each(result{test: "Test", outcome: passed})
 			return nil

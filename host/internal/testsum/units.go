@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// timeout is the maximum duration of the tests of a package. It is longer than the 10
-// minutes of go test, because the machine may be busy.
+// timeout is the maximum duration of the tests of a package. It exceeds the default of go
+// test, 10 minutes, because the machine may be busy.
 const timeout = "20m"
 
 // nodeTimeout is the maximum duration of a file of Node tests. A file takes at most two
 // minutes on an idle machine.
 const nodeTimeout = 10 * time.Minute
 
-// findUnits returns the units that patterns select. A pattern is the path of a file of
-// Node tests, or a pattern of Go packages. Without patterns it returns all files and
-// packages with tests.
+// findUnits returns the units that the patterns select. A pattern is the path of a
+// file of Node tests, or a pattern for Go packages. Without patterns, findUnits
+// returns all files and packages with tests.
 func findUnits(ctx context.Context, scratch string, patterns []string) ([]unit, error) {
 	var packages, files []string
 	for _, p := range patterns {
@@ -75,8 +75,8 @@ func goUnits(ctx context.Context, scratch string, patterns []string) ([]unit, er
 	return units, nil
 }
 
-// goUnit returns a unit that runs the tests of a package. It compiles them before
-// the first run.
+// goUnit returns a unit that runs the tests of a package. The unit compiles the tests
+// before its first run.
 func goUnit(name, dir, binary string) unit {
 	compiled := false
 	return unit{name, func(ctx context.Context, messages io.Writer, each func(result)) error {
@@ -100,8 +100,9 @@ func goUnit(name, dir, binary string) unit {
 }
 
 // nodeUnit returns a unit that runs a file of Node tests. After the time limit, the unit
-// kills the file and all its processes. The limit of Node itself would end only the file,
-// and then wait for processes that have the file's standard output open.
+// kills the process of the file and all processes that it has started. The time limit of
+// Node would end only the process of the file, and Node would then wait for other
+// processes that have its standard output open.
 func nodeUnit(file, reporter string, limit time.Duration) unit {
 	return unit{file, func(ctx context.Context, messages io.Writer, each func(result)) error {
 		limited, cancel := context.WithTimeout(ctx, limit)

@@ -52,8 +52,8 @@ func TestWorkflowsOnlyRead(t *testing.T) {
 	}
 }
 
-// TestReleasesAreMadeByHand checks that pushes and pull requests cannot start the
-// job that has write permission.
+// TestReleasesAreMadeByHand checks that only a manual dispatch, and no push or pull
+// request, can start the release workflow, which has write permission.
 func TestReleasesAreMadeByHand(t *testing.T) {
 	require.Regexp(t, `(?m)^on:\n  workflow_dispatch:\n(    .*\n)+\n`, workflows(t)["release.yml"])
 }
