@@ -27,8 +27,8 @@ const nothing :Workerd.Worker = (
 );
 `
 
-// TestMain runs the tests. If WATCHGLASS_WORKERD is set, it instead starts the runtime
-// and waits, as the parent process of a test.
+// TestMain runs the tests. If WATCHGLASS_WORKERD is set, this process is the parent that a
+// test kills; TestMain then only starts the runtime and waits.
 func TestMain(m *testing.M) {
 	if config := os.Getenv("WATCHGLASS_WORKERD"); config != "" {
 		binary, err := Find("../../..")
@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A runtime that outlived its parent would keep its port in use, and the next run would
-// fail.
+// If a runtime continued after its parent was killed, its port would stay in use, and the
+// next run would fail.
 func TestRuntimeEndsWhenItsParentIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: runs workerd")
@@ -75,8 +75,8 @@ func TestRuntimeEndsWhenItsParentIsKilled(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-// open returns a file descriptor that refers to a running process, even if another
-// process later gets the same ID.
+// open returns a file descriptor for a running process. The descriptor refers to the same
+// process even if another process later has the same ID.
 func open(t *testing.T, pid int) int {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -85,9 +85,10 @@ func open(t *testing.T, pid int) int {
 	return fd
 }
 
-// waitForExit waits until a process has ended. A closed connection does not prove that,
-// because the kernel closes the files of a killed process one after the other. The
-// listening socket may still accept connections after the others are closed.
+// waitForExit waits until a process has ended. A closed connection does not prove that
+// the process has ended, because the kernel closes the files of a killed process one
+// after the other. The listening socket may still accept connections after other
+// sockets are closed.
 func waitForExit(t *testing.T, process int) {
 	t.Helper()
 	fds := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}

@@ -1,4 +1,4 @@
-// Package workerd runs workerd, Cloudflare's runtime. npm installs the binary for the
+// Package workerd runs workerd, Cloudflare's runtime. Its binary is a dependency of the npm
 // package in js.
 package workerd
 
@@ -30,8 +30,8 @@ func Find(root string) (string, error) {
 	return "", errors.New("workerd is not installed; install it with: make js/node_modules")
 }
 
-// Process is a running workerd process. It listens on the port of its configuration, or
-// on a free port if that is zero.
+// Process is a running workerd process. It listens on the port in its configuration or, if
+// that port is zero, on a free port.
 type Process struct {
 	command   *exec.Cmd
 	kill      context.CancelFunc
@@ -41,9 +41,9 @@ type Process struct {
 	port      int
 }
 
-// Config configures a process. Binary is the path of workerd, and Path that of a
-// configuration with one socket. Flags and Env are additional arguments and environment
-// variables.
+// Config configures a process. Binary is the path of workerd, and Path is the path of a
+// workerd configuration with one socket. Flags and Env are additional arguments and
+// environment variables.
 type Config struct {
 	Binary, Path string
 	Flags, Env   []string
@@ -99,7 +99,7 @@ func (p *Process) listening() error {
 	return nil
 }
 
-// Address returns the host and port of the process's socket.
+// Address returns the address of the process's socket, in the form host:port.
 func (p *Process) Address() string { return fmt.Sprintf("127.0.0.1:%d", p.port) }
 
 // Pid returns the ID of the process.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A package that is older than its sources is refused, because it may implement another
-// version of the protocol.
+// The check refuses an npm package that is older than its sources, because the package may
+// implement another version of the protocol.
 func TestOldPackageIsRefused(t *testing.T) {
 	root := t.TempDir()
 	now := time.Now()
