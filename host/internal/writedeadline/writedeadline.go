@@ -1,5 +1,6 @@
 // Package writedeadline disconnects clients that accept no data for a time limit. Unlike
-// a limit for the whole response, this allows slow clients to receive large responses.
+// a limit for the whole response, this limit allows slow clients to receive large
+// responses.
 package writedeadline
 
 import (
@@ -15,8 +16,8 @@ import (
 // limit.WriteTimeout.
 const chunkBytes = 64 << 10
 
-// Writer is an http.ResponseWriter that sets a new write deadline for every 64 KiB. This
-// replaces the deadline of the server, which covers the whole request.
+// Writer is an http.ResponseWriter that sets a new write deadline for every 64 KiB. These
+// deadlines replace the server's write deadline, which covers the whole request.
 type Writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -24,9 +25,9 @@ type Writer struct {
 	counted bool // the client was too slow, and the limit has counted it
 }
 
-// New returns a Writer. It removes the server's write deadline. The next deadline begins
-// with the first write. If w does not support deadlines, such as a recorder in a test,
-// there are none.
+// New returns a Writer. It removes the server's write deadline. The first write sets the
+// next deadline. If w does not support deadlines, as a recorder in a test, the Writer
+// sets none.
 func New(w http.ResponseWriter, limits *limit.Set) *Writer {
 	writer := &Writer{ResponseWriter: w, control: http.NewResponseController(w), limits: limits}
 	writer.clear()
@@ -42,7 +43,7 @@ func Handler(h http.Handler, limits *limit.Set) http.Handler {
 	})
 }
 
-// Finish sets the deadline for the bytes that the server sends after the handler
+// Finish sets the deadline for the buffered bytes that the server sends after the handler
 // has returned.
 func (w *Writer) Finish() { w.extend() }
 

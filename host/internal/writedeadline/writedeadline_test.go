@@ -15,8 +15,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/slowlink"
 )
 
-// serve sends a request over a slow link to a server on which f writes the response. It
-// passes the response to take.
+// serve sends a request over a slow link to a server whose handler calls f. It passes the
+// response to take.
 func serve(t *testing.T, rate int, f func(w *Writer), take func(resp *http.Response)) {
 	synctest.Test(t, func(t *testing.T) {
 		link := slowlink.Listen(rate, 128<<10)
@@ -80,7 +80,7 @@ func TestClientThatDoesNotReadIsDisconnected(t *testing.T) {
 // sets their deadline.
 func TestClientThatDoesNotReadTheLastBytesIsDropped(t *testing.T) {
 	write := func(w *Writer) {
-		for range 40 { // in total slightly more than the buffers of the network
+		for range 40 { // all writes together slightly exceed the buffers of the network
 			w.Write(make([]byte, 6<<10))
 			w.Flush()
 		}
