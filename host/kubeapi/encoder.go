@@ -112,10 +112,9 @@ func (enc *encoder) appendEvent(dst []byte, e *Event) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendBookmark appends an object of the requested kind that contains only a
-// version (rule P8). The bookmark that ends the initial events carries an annotation.
-// The row of that bookmark therefore includes the metadata, even with
-// includeObject=None (rule P12).
+// appendBookmark appends an object of the requested kind that contains only a version (rule
+// P8). The bookmark that ends the initial events carries an annotation. The row of that
+// bookmark therefore includes the metadata, even with includeObject=None (rule P12).
 func (enc *encoder) appendBookmark(dst []byte, e *Event) []byte {
 	include := enc.include
 	if e.InitialEventsEnd && include == includeNone {

@@ -235,9 +235,8 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 	})
 }
 
-// weigh waits until a get or a list can be served, and returns the number of seats that
-// the request needs.
-// If the request is refused, it returns a status.
+// weigh waits until a get or a list can be served, and returns the number of seats that the
+// request needs. If the request is refused, it returns a status.
 func (h *Handler) weigh(r *http.Request, req *request, client string) (int, *api.Status) {
 	weigher, ok := h.config.Backend.(Weigher)
 	if !ok {

@@ -124,7 +124,7 @@ func (s *stream) begin() {
 		h.Set("Content-Encoding", "gzip")
 	}
 	s.out.WriteHeader(http.StatusOK)
-	s.out.Flush() // an error is ignored: sending the first event fails too
+	s.out.Flush() // an error can be ignored, because sending the first event fails too
 }
 
 // send writes complete frames and flushes them (rule P11). In a compressed stream,

@@ -30,7 +30,7 @@ const (
 )
 
 // parseRoute parses a path. It does not check whether the resource exists or is namespaced;
-// fits later checks the path against the schema.
+// the method fits checks the path against the schema later.
 func parseRoute(path string) route {
 	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 	for _, s := range segments {

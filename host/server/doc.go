@@ -13,11 +13,10 @@
 //
 // # The page
 //
-// The directory "page" is compiled into the binary. In a clean checkout, it
-// contains only a placeholder, and / then explains how to build the dashboard.
-// Files are compressed once, at their first request. Files with a content hash in
-// their name ("app-5F3K2QVA.js") may be cached forever. Clients revalidate all
-// others by ETag.
+// The directory "page" is compiled into the binary. In a clean checkout, it contains only a
+// placeholder, and / then explains how to build the dashboard. Files are compressed once,
+// at their first request. Files with a content hash in their name ("app-5F3K2QVA.js") may
+// be cached forever. Clients revalidate all others by ETag.
 //
 // # Who may connect
 //

@@ -21,8 +21,9 @@ type frameConn struct {
 	masks   bool       // mask frames, because this is the client's side
 	rest    []byte     // the part of a frame that the socket has not accepted yet
 	raw     syscall.RawConn
-	// attempt writes the bytes in trying to the file descriptor and sets written. It is
-	// created once, because creating a closure for each write would allocate memory.
+	// attempt writes the bytes of the field "trying" to the file descriptor and sets
+	// "written". It is created once, because creating a closure for each write would
+	// allocate memory.
 	attempt func(fd uintptr) (done bool)
 	trying  []byte
 	written int

@@ -33,7 +33,7 @@ func (p piped) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // upgraded returns the server's side of a WebSocket. After the handshake, the client sends
-// the bytes in sent and discards all data that it receives.
+// the bytes "sent" and discards all data that it receives.
 func upgraded(t *testing.T, sent []byte) connector.MessageConn {
 	server, client := net.Pipe()
 	r := httptest.NewRequest(http.MethodGet, "/watch", nil)

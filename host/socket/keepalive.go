@@ -10,10 +10,9 @@ import (
 // the ping. Buffers can contain several hundred kilobytes of such data.
 const maxUnanswered = 4
 
-// KeepAlive pings the peer at the interval until stop is called, and closes the
-// connection if the peer does not respond. The function stop waits for a ping that
-// is being sent. KeepAlive does not ping during a write, because writes have their
-// own time limit.
+// KeepAlive pings the peer at the interval until stop is called, and closes the connection
+// if the peer does not respond. The function stop waits for a ping that is being sent.
+// KeepAlive does not ping during a write, because writes have their own time limit.
 //
 // KeepAlive uses a timer, because the stack of a goroutine would take memory for each idle
 // connection.
@@ -58,9 +57,9 @@ func (k *keepAlive) tick() {
 	k.timer.Reset(k.interval)
 }
 
-// ping sends a ping, unless a write is in progress. It returns false if the connection
-// is dead: the last maxUnanswered pings were not answered, or the ping cannot be written
-// in time.
+// ping sends a ping, unless a write is in progress. It returns true, or false if the
+// connection is dead: the last maxUnanswered pings were not answered, or the ping cannot
+// be written in time.
 func (k *keepAlive) ping() bool {
 	if reads := k.conn.frames.reads.Load(); reads != k.lastReads {
 		k.lastReads, k.unanswered = reads, 0

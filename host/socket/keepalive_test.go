@@ -24,9 +24,9 @@ import (
 // bytesPerSecond is the rate of the links in these tests.
 const bytesPerSecond = 16_000
 
-// over calls the function test with the Conn of a server and its client, which are
+// over calls the function "test" with the Conn of a server and with its client, which are
 // connected by a slow link. The server reads until the connection ends, and then closes the
-// channel ended.
+// channel "ended".
 func over(t *testing.T, secure bool, test func(t *testing.T, served *socket.Conn, client *websocket.Conn, ended <-chan struct{})) {
 	certificates := httptest.NewUnstartedServer(nil)
 	certificates.StartTLS()

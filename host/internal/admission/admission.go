@@ -252,7 +252,7 @@ func (c *Control) excess(block netip.Prefix) *Conn {
 		g = c.heaviest()
 	}
 	if g == nil || g.silent.Len() == 0 {
-		return nil // the tokens of all of them are being checked, and the limits of reviews bound their number
+		return nil // the tokens of all these connections are being checked; the limits of reviews bound their number
 	}
 	c.limits.Count(l)
 	conn := g.silent.Front().Value.(*Conn)
@@ -261,9 +261,9 @@ func (c *Control) excess(block netip.Prefix) *Conn {
 	return conn
 }
 
-// heaviest returns the group with the most connections, among the groups with a
-// silent connection. Of groups of equal size, it returns the group with the
-// oldest silent connection. It returns nil if no group has a silent connection.
+// heaviest returns the group with the most connections, among the groups with a silent
+// connection. Of groups of equal size, it returns the group with the oldest silent
+// connection. It returns nil if no group has a silent connection.
 func (c *Control) heaviest() *group {
 	var heaviest *group
 	for _, g := range c.waiting {

@@ -16,9 +16,9 @@ import (
 
 type connKey struct{}
 
-// Attach makes the Control count the connections of an HTTP server from the time
-// the server accepts them. The handler of a hijacked connection must close the
-// [Conn], which ends the count.
+// Attach makes the Control count the connections of an HTTP server from the time the server
+// accepts them. The handler of a hijacked connection must close the [Conn], which ends the
+// count.
 func (c *Control) Attach(server *http.Server) {
 	server.ConnContext = func(ctx context.Context, nc net.Conn) context.Context {
 		conn := c.Open(c.untrusted(addressOf(nc.RemoteAddr().String())), func() { cut(nc) })
@@ -70,9 +70,9 @@ const RequestIDHeader = "X-Request-Id"
 // requestIDs matches the request IDs that are accepted from a trusted proxy.
 var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
-// requestID returns the ID that a trusted proxy has assigned to a request, or a new
-// ID. IDs from untrusted clients are ignored, because such a client could send the
-// ID of another request.
+// requestID returns the ID that a trusted proxy has assigned to a request, or a new ID. IDs
+// from untrusted clients are ignored, because such a client could send the ID of another
+// request.
 func (c *Control) requestID(r *http.Request) string {
 	if id := r.Header.Get(RequestIDHeader); c.trusts(addressOf(r.RemoteAddr)) && requestIDs.MatchString(id) {
 		return id

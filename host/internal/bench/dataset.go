@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/host/clustersim"
 )
 
-// dataset describes a recording: a list of pods, followed by changes of these pods in
-// batches. Each data set is recorded once per run.
+// dataset describes a recording: a list of pods, followed by batches of changes. Each data
+// set is recorded once per run.
 //
 // The directory of a recording contains snapshot.bin and updates.bin, the messages of a
 // connector to a reader. The files metadata.bin and metadata-updates.bin contain the

@@ -10,9 +10,9 @@
 // each, as a reader that is no faster than its cluster receives them. A ratio is the
 // median of at least five rounds. Absolute numbers depend on the machine.
 //
-// figures.go has one entry per figure. Figures in JavaScript are commands of
-// js/bench that print one [Result] as JSON per line. Any other command with this
-// output format can also implement a figure.
+// figures.go has one entry per figure. Figures in JavaScript are commands of js/bench that
+// print one [Result] as JSON per line. Any other command with this output format can also
+// implement a figure.
 //
 // Results, profiles and failed experiments are in host/PERFORMANCE.md.
 package main

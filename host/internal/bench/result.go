@@ -37,8 +37,8 @@ type target struct {
 	allowed float64
 }
 
-// judge sets the target of a result and whether the result meets it, if its case has a
-// target.
+// judge records the target of the result's case and whether the result meets the target. It
+// does nothing if the case has no target.
 func (r *Result) judge(f figure) {
 	r.Figure = f.id
 	for _, t := range f.targets {

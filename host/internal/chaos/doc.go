@@ -7,9 +7,9 @@
 // delay, throttle, reset or interrupt it. Writers continuously change a few thousand
 // objects.
 //
-// A run is a sequence of rounds. Each round injects one fault, keeps it for a
-// while and heals it. The round then measures how long each reader takes to
-// become current, pauses the writers, and requires that:
+// A run is a sequence of rounds. Each round injects one fault, keeps it for a while and
+// heals it. The round then measures how long each reader takes to become current, pauses
+// the writers, and requires that:
 //
 //   - each reader's store equals etcd: the keys, resource versions and JSON
 //   - the events that its watch delivered result in the same state

@@ -101,8 +101,8 @@ func differences(got, want contents) error {
 	return fmt.Errorf("%d of %d objects differ: %s", len(found), len(want), strings.Join(found[:min(3, len(found))], "; "))
 }
 
-// canonical returns the contents with sorted members in the JSON of each object. It makes
-// bytes comparable with the objects of readers that decode JSON.
+// canonical returns the contents with sorted members in the JSON of each object.
+// Comparisons with readers that return decoded objects need it.
 func (c contents) canonical() (contents, error) {
 	sorted := make(contents, len(c))
 	for key, o := range c {

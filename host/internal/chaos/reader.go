@@ -77,7 +77,7 @@ func openGoReader(ctx context.Context, title, address, log string, collected, wa
 	r := &goReader{title: title, collected: collected, watchs: watched}
 	r.client, err = client.Open(ctx, client.Config{
 		URL: "wss://" + address + "/watch", Client: title, MaxHistory: 100_000, Tap: r.recorders.tap,
-		Logger: slog.New(slog.NewTextHandler(out, nil)), // the operating system closes out when this process ends
+		Logger: slog.New(slog.NewTextHandler(out, nil)), // the operating system closes the log file when this process ends
 	})
 	if err != nil {
 		return nil, err

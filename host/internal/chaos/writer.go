@@ -24,7 +24,8 @@ const (
 
 var tiers = []string{"web", "db", "cache"}
 
-// writers changes objects at a limited rate until it is closed. It starts paused.
+// writers is a set of workers that change objects at a limited rate until close is called.
+// The workers start paused.
 type writers struct {
 	client  *clientv3.Client
 	limit   *rate.Limiter
@@ -36,8 +37,8 @@ type writers struct {
 	paused  bool
 }
 
-// worker is one of several concurrent writers. It changes only every object whose number
-// modulo workers is first, so that two workers never write the same object.
+// worker is one of several concurrent writers. Each worker changes a fixed subset of the
+// objects, so that no two workers write the same object.
 type worker struct {
 	*writers
 	random *rand.Rand
@@ -47,7 +48,7 @@ type worker struct {
 	total  int
 }
 
-// populate writes every object once, starts the workers and returns them paused.
+// populate writes every object once and starts the workers, which are paused.
 func populate(ctx context.Context, client *clientv3.Client, seed uint64, objects int, perSecond float64) (*writers, error) {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	w := &writers{client: client, limit: rate.NewLimiter(rate.Limit(perSecond), workers), stop: stop}

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// front terminates TLS in front of the runtime, as Cloudflare does. It is needed because
-// kubectl sends tokens only over TLS.
+// front terminates TLS in front of the runtime, as Cloudflare does. kubectl needs the
+// front, because it sends tokens only over TLS.
 type front struct {
 	listener net.Listener
 	server   http.Server

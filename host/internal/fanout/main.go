@@ -108,7 +108,7 @@ func measure(ctx context.Context, o options, share int) error {
 }
 
 // rounds runs rounds of one side. For each round, it appends the microseconds of processor
-// time per delivered event to into.
+// time per delivered event to the slice "into".
 func rounds(o options, s side, into *[]float64, share int) error {
 	for range o.rounds {
 		s.prepare(o.events)

@@ -110,7 +110,7 @@ func Terminated(ctx context.Context) bool {
 // WhenUnread returns a context that also ends when the reader of stdout or stderr is
 // gone, as with "| head". Without WhenUnread, SIGPIPE would kill the program before it
 // can clean up. The program must write through the writers that watched returns. These
-// writers detect failed writes; the signal alone is not sufficient, because it also
+// writers detect the failed write. The signal alone is not sufficient, because it also
 // arrives for closed network connections.
 func WhenUnread(ctx context.Context) (ending context.Context, watched func(io.Writer) io.Writer, stop func()) {
 	ending, cancel := context.WithCancel(ctx)

@@ -32,7 +32,7 @@ type host struct {
 	path   string // path of the objects in the Kubernetes API
 }
 
-// newHost returns a host whose address is 127.0.1 followed by the byte last. If
+// newHost returns a host with the address 127.0.1.N, where N is the byte "last". If
 // receiveBuffer is not zero, it is the size in bytes of each connection's receive buffer in
 // the kernel.
 func newHost(last byte, target *process, receiveBuffer int) *host {

@@ -125,9 +125,9 @@ func (k *cluster) change(ctx context.Context, perSecond float64) error {
 	return nil
 }
 
-// startReviews serves the Kubernetes API of the cluster with TokenReview and
-// SubjectAccessReview in addition. The token "user-x" belongs to the user with that
-// name, who may read everything.
+// startReviews serves the Kubernetes API of the cluster, and also TokenReview and
+// SubjectAccessReview. The token "user-x" belongs to the user with that name, who may read
+// everything.
 func (k *cluster) startReviews() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

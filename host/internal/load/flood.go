@@ -29,8 +29,8 @@ type flood struct {
 	err   error // valid once ended is closed
 }
 
-// startFlood starts a process that runs all clients of an abuse. They connect from the
-// loopback address whose last byte is address.
+// startFlood starts a process that runs all clients of an abuse. They connect from
+// 127.0.1.N, where N is the number "address".
 func startFlood(a *abuse, address int, target *process) (*flood, error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -36,7 +36,7 @@ func main() {
 	if err := c.validate(); err != nil {
 		log.Fatal("load: ", err)
 	}
-	// All clients together belong to a few users, so raise the limit per user too.
+	// The clients belong to only a few users, so raise the limit per user too.
 	clients := strconv.Itoa(2 * (c.Readers + c.Idle + c.FirstSyncs))
 	c.Serve = []string{"--max-readers", clients, "--max-connections-per-user", clients, "--max-memory", strconv.FormatInt(c.Ceiling, 10)}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

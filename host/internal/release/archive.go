@@ -25,8 +25,8 @@ func (e entry) read() ([]byte, error) {
 	return os.ReadFile(e.source)
 }
 
-// writeTar writes entries in the given order. The output depends only on the entries'
-// names, modes and contents, and on the time when.
+// writeTar writes entries in the given order. The output depends only on the time "when"
+// and on the entries' names, modes and contents.
 func writeTar(w io.Writer, entries []entry, when time.Time) error {
 	out := tar.NewWriter(w)
 	for _, e := range entries {

@@ -84,9 +84,9 @@ func (r repository) protocol(ctx context.Context, commit string) (protocol, erro
 	return p, nil
 }
 
-// between reports whether frames of this type are sent between readers and connectors.
-// The frame is in hexadecimal, and its first byte is the type. The highest bit of the
-// type marks frames that a peer may skip.
+// between reports whether a frame, in hexadecimal, has a type that is sent between
+// readers and connectors. The first byte of a frame is its type. The highest bit of
+// the type marks frames that a peer may skip.
 func between(hex string) bool { return strings.ContainsRune("01289a", rune(hex[0])) }
 
 func optional(hex string) bool { return hex[0] >= '8' }

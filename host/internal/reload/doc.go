@@ -7,6 +7,6 @@
 //
 // A rotation may write a certificate and its key one after the other. A load between
 // the two writes fails, so the Watcher retries a failed load once after a short delay.
-// Only if the retry fails too, the Watcher logs and counts a failure. The previous
+// The Watcher logs and counts a failure only if the retry fails too. The previous
 // content stays in use until a load succeeds.
 package reload

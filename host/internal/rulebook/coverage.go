@@ -8,9 +8,9 @@ import (
 // Coverage contains the rules of the rulebook and the proofs of each rule.
 type Coverage struct {
 	Rules []*Rule
-	// ByName and ByMutant map the ID of a rule to descriptions of its proofs, which
-	// SEMANTICS.md defines. ByName contains the tests that are named after the rule.
-	// ByMutant contains each test or scenario that cites the rule and claims a
+	// ByName and ByMutant map the ID of a rule to its proofs. SEMANTICS.md defines
+	// the two kinds of proof. ByName contains the tests that are named after the
+	// rule. ByMutant contains each test or scenario that cites the rule and claims a
 	// mutant, with that mutant.
 	ByName, ByMutant map[string][]string
 	// Dangling contains the citations of rules that do not exist.

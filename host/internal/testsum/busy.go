@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// keepBusy uses one processor until the input in ends, and then exits the process. The
+// keepBusy uses one processor until the reader "in" ends, and then exits the process. The
 // parent process holds the writing end of the pipe, so this process ends even if the parent
 // is killed.
 func keepBusy(in io.Reader) {

@@ -104,8 +104,8 @@ func TestInterruptEndsTheRunsAndDropsTheUnfinishedOne(t *testing.T) {
 }
 
 // TestJobsRunUnitsBesideEachOther runs two units that wait for each other, so that they
-// end only if they run in parallel. Three further units make the units more numerous
-// than the jobs.
+// end only if they run in parallel. Three further units follow, so that there are more
+// units than jobs.
 func TestJobsRunUnitsBesideEachOther(t *testing.T) {
 	f, out := newFlakes(t)
 	meet := make(chan struct{})
@@ -127,8 +127,8 @@ func TestJobsRunUnitsBesideEachOther(t *testing.T) {
 	require.Equal(t, "flakes: 50 runs, 5 tests, 0 flaky", lastLines(out, 1)[0])
 }
 
-// TestUnitsOfBothKinds runs the tests of a Go package and of a Node file. Both fail in
-// every other run, because they count their runs in a file.
+// TestUnitsOfBothKinds runs the tests of a Go package and of a Node file. Both count their
+// runs in a file, and fail in every other run.
 func TestUnitsOfBothKinds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles a package")

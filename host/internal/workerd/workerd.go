@@ -1,5 +1,5 @@
-// Package workerd runs workerd, Cloudflare's runtime. Its binary is a dependency of the npm
-// package in js.
+// Package workerd runs workerd, Cloudflare's runtime. npm installs the binary as a
+// dependency of the package in js.
 package workerd
 
 import (

@@ -23,8 +23,8 @@ const (
 	// that were verified with the same keys are not all reviewed at once.
 	reviewSpread = access.ReviewInterval / 5
 	// keysTTL is the age at which keys are loaded again. A verdict expires at most
-	// reviewSpread later, when its keys are at most access.ReviewInterval old.
-	// Access that a withdrawn key granted therefore ends within a minute.
+	// reviewSpread later, when its keys are at most access.ReviewInterval old. Access that
+	// a withdrawn key granted therefore ends within a minute.
 	keysTTL = access.ReviewInterval - reviewSpread
 	// loadPause is the minimum time between two loads, so that tokens with unknown keys
 	// cause few requests to the issuer.
@@ -64,7 +64,7 @@ func New(config Config) (*Verifier, error) {
 
 // SetAuthorities sets the certificate authorities, in PEM, that verify the issuer's
 // certificate. They replace the authorities of the system. If pem contains no certificate,
-// it returns an error and changes nothing.
+// SetAuthorities returns an error.
 func (v *Verifier) SetAuthorities(pem []byte) error {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {

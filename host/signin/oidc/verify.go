@@ -88,8 +88,8 @@ func malformed() *api.Status {
 	return api.Unauthorized("the token is not an ID token: expected a signed JWT of the issuer")
 }
 
-// verify verifies a token with the given keys. The signature reports whether a key is known
-// and matches, even if the claims are invalid.
+// verify verifies a token with the given keys. The returned signature is never nil, even if
+// verification fails.
 func (v *Verifier) verify(ctx context.Context, token string, keys *keySet) (*oidc.IDToken, *signature, error) {
 	s := &signature{keys: keys.keys, algorithms: v.config.algorithms()}
 	verified, err := oidc.NewVerifier(v.config.IssuerURL, s, &oidc.Config{

@@ -51,7 +51,7 @@ func TestTokensNameTheirUser(t *testing.T) {
 	}
 }
 
-// forgeries returns tokens that must be refused. The keys describe the defects.
+// forgeries returns tokens that must be refused. The map keys describe the defects.
 func forgeries(t testing.TB) map[string]string {
 	der := must(x509.MarshalPKIXPublicKey(rsaKey().Public()))
 	text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
