@@ -236,7 +236,7 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 }
 
 // weigh waits until a get or a list can be served, and returns the number of seats that the
-// request needs. If the request is refused, it returns a status.
+// request needs.
 func (h *Handler) weigh(r *http.Request, req *request, client string) (int, *api.Status) {
 	weigher, ok := h.config.Backend.(Weigher)
 	if !ok {
@@ -266,7 +266,7 @@ func (h *Handler) weigh(r *http.Request, req *request, client string) (int, *api
 }
 
 // admit authorizes a read before it finds the schema, so that a refusal does not disclose
-// whether the resource exists. It returns nil if the read may proceed.
+// whether the resource exists.
 func (h *Handler) admit(r *http.Request, req *request) (refused *api.Status) {
 	if req.reviewAt, refused = h.access.Authorize(r.Context(), req.user, req.asks()); refused != nil {
 		return refused

@@ -18,7 +18,7 @@ import (
 )
 
 // If the version of a list is evicted while a slow client reads the list, the server aborts
-// the response, so that the client does not accept a partial list.
+// the response. The client then does not accept a partial list.
 func TestInterruptedListIsAnErrorForItsClient(t *testing.T) {
 	short := connector.Config{History: history.Limits{MinCapacity: 10, MaxCapacity: 10}}
 	for name, header := range map[string]http.Header{

@@ -114,7 +114,7 @@ func (w *reviewed) review(ctx context.Context) *api.Status {
 	case status != nil:
 		pause := min(access.ReviewRetry, w.handler.config.ReviewInterval)
 		w.schedule(pause)
-		if w.withdrawn() { // the old token context stays canceled: wait before the next review
+		if w.withdrawn() { // the context stays canceled: ignore it, and wait before the next review
 			w.valid, w.next = nil, time.Now().Add(pause)
 		}
 	default:

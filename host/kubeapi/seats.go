@@ -52,8 +52,8 @@ func (s *seats) leave(client string, n int) {
 	}
 }
 
-// within takes n seats for the client, calls the function "answer", frees the seats, and
-// returns the status from "answer". If the seats are not available, it returns a refusal.
+// within calls the function "answer" while the client holds n seats, and returns the
+// status. If n seats are not available, it returns a refusal.
 func (s *seats) within(client string, n int, answer func() *api.Status) *api.Status {
 	leave, refused := s.take(client, n)
 	if refused != nil {

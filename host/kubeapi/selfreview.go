@@ -228,8 +228,8 @@ func withVersion(r api.Resource, version string) api.Resource {
 	return r
 }
 
-// mayGetPath returns the decision whether a user may get a path that is not the path of a
-// resource or object. Every authenticated user may get all served paths.
+// mayGetPath returns the decision whether a user may get a path without a resource. Every
+// authenticated user may get all served paths.
 func mayGetPath(a *nonResourceAttributes) accessStatus {
 	switch p := parseRoute(a.Path); {
 	case a.Verb != "get" && a.Verb != "head":

@@ -72,8 +72,7 @@ func New(config Config) (*Pusher, error) {
 	return &Pusher{config: config, url: u}, nil
 }
 
-// CheckURL returns the error that [New] would return for a Config with this URL, or nil if
-// the URL is valid.
+// CheckURL returns the error that [New] would return for the URL of an edge, or nil.
 func CheckURL(text string) error {
 	_, err := parseURL(text)
 	return err

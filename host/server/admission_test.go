@@ -139,8 +139,7 @@ func (c *crowd) silence(from, to string) net.Conn {
 	return conn
 }
 
-// isCut waits up to a minute until the server closes the connection, and fails the test
-// otherwise.
+// isCut waits until the server closes the connection, or fails the test after a minute.
 func isCut(t *testing.T, conn net.Conn) {
 	t.Helper()
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))

@@ -23,8 +23,7 @@ func sessionConfig(origins ...string) server.Config {
 	}
 }
 
-// dial tries to open a WebSocket and returns the status code of the response. The WebSocket
-// is nil if the server refuses it.
+// dial tries to open a WebSocket and returns the status code of the response.
 func (r *rig) dial(t *testing.T, header http.Header) (*websocket.Conn, int) {
 	t.Helper()
 	ws, resp, err := websocket.Dial(t.Context(), r.socket(), &websocket.DialOptions{Subprotocols: []string{wire.Subprotocol}, HTTPHeader: header})

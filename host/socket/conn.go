@@ -19,7 +19,7 @@ import (
 // Conn is a WebSocket that implements connector.MessageConn. Only one goroutine at a
 // time may write.
 type Conn struct {
-	frames frameConn // first, to place its hot fields at the start of Conn
+	frames frameConn // first, so that fields that are used together are adjacent
 	ws     *websocket.Conn
 	// ctx is the context of the last write. If it ends during a write, the WebSocket is
 	// closed. Between writes, the end of ctx has no effect. Callers can therefore

@@ -80,9 +80,8 @@ func (c *Control) requestID(r *http.Request) string {
 	return rand.Text()
 }
 
-// clientAddress returns the address of the client that sent a request: the address of the
-// peer or, if that is a trusted proxy, the last address in X-Forwarded-For that is not a
-// trusted proxy.
+// clientAddress returns the peer's address or, if the peer is a trusted proxy, the last
+// address in X-Forwarded-For that is not a trusted proxy.
 func (c *Control) clientAddress(r *http.Request) netip.Addr {
 	address := addressOf(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -112,8 +111,7 @@ func (c *Control) trusts(address netip.Addr) bool {
 	return slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// addressOf returns the IP address in a text of the form "host:port", or the zero Addr if
-// it contains none.
+// addressOf returns the IP address in a text of the form "address:port", or the zero Addr.
 func addressOf(hostport string) netip.Addr {
 	address, err := netip.ParseAddrPort(hostport)
 	if err != nil {

@@ -29,8 +29,8 @@ type dataset struct {
 	churn                        bool // changes also create and delete pods; not supported with kubernetes
 }
 
-// data returns the directory of a data set. It records the data set first if it has not
-// been recorded in this run.
+// data returns the directory of a data set. If this run has not recorded the data set yet,
+// data first records it.
 func (b *bench) data(ctx context.Context, d dataset) (string, error) {
 	dir := filepath.Join(b.dir, d.name())
 	if _, err := os.Stat(dir); err == nil {

@@ -48,8 +48,7 @@ func runDispatch(ctx context.Context, b *bench) ([]Result, error) {
 }
 
 // flatness compares the time per event with ten thousand watches and with ten. Each change
-// matches the same number of watches on both sides, and the measurements of the sides
-// alternate.
+// matches the same number of watches on both sides, and the measurements alternate.
 func flatness(ctx context.Context, cachers, selectors string) (Result, error) {
 	var few, many, ratios []float64
 	for range dispatchRounds {

@@ -32,7 +32,7 @@ const members = 3
 // Its value is a memberConfig in JSON.
 const memberVariable = "WATCHGLASS_CHAOS_MEMBER"
 
-// memberConfig is the configuration of an etcd member, in the value of memberVariable.
+// memberConfig is the configuration in the value of memberVariable.
 type memberConfig struct {
 	Config embedetcd.Config
 	Member embedetcd.Member

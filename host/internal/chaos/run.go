@@ -290,8 +290,8 @@ func (r *run) same(ctx context.Context, reader reader, rv api.ResourceVersion, a
 	})
 }
 
-// until calls f repeatedly until f returns nil. If ctx ends first, until returns
-// errNotConverged with the last error of f.
+// until calls f until f returns nil. If ctx ends first, it returns errNotConverged with the
+// last error of f.
 func until(ctx context.Context, f func() error) error {
 	for {
 		err := f()

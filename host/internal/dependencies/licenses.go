@@ -126,8 +126,7 @@ func allowed() string {
 	return strings.Join(ids, ", ")
 }
 
-// normalize returns a text with uniform line ends and without trailing spaces, so that
-// copies of a license compare equal.
+// normalize returns a text with uniform line ends and without trailing spaces.
 func normalize(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {

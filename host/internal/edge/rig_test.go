@@ -67,8 +67,7 @@ func startPrepared(t *testing.T, pods int, clusters string, prepare func(*rig)) 
 
 func (r *rig) url(path string) string { return "http://" + r.runtime.Address() + path }
 
-// sign returns a signed token for all resources and namespaces after change has edited the
-// claims.
+// sign returns a signed token whose claims the function change has edited.
 func (r *rig) sign(change func(*token.Claims)) string {
 	r.Helper()
 	now := time.Now()

@@ -23,6 +23,6 @@
 //
 // With -sync, all readers connect and request the complete state at the same time. The
 // command measures the connector's live memory, and compares its processor time with that
-// of a broadcast. The broadcast accepts the same number of connections and sends the same
-// number of messages of the same size.
+// of a broadcast. The broadcast accepts as many connections and sends as many messages of
+// the same size.
 package main

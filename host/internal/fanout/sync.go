@@ -15,8 +15,7 @@ type syncing struct {
 
 // measureSync starts connectors to which all readers connect at the same time. Each reader
 // requests the complete state, which the connector has not encoded before. The broadcast
-// accepts the same number of connections and sends the same number of messages of the same
-// size.
+// accepts as many connections and sends as many messages of the same size.
 func measureSync(ctx context.Context, o options) error {
 	if o.profile != "" {
 		_, err := syncRound(ctx, o)

@@ -14,8 +14,8 @@ import (
 
 const (
 	// first and last are the bounds of the reserved ports. They are below the ports that
-	// the kernel assigns to outgoing connections and to listeners on port 0, which begin at
-	// 32768 on Linux and at 49152 on macOS.
+	// the kernel assigns to outgoing connections and to listeners on port 0. The kernel's
+	// ports begin at 32768 on Linux and at 49152 on macOS.
 	first, last = 12_000, 31_999
 	attempts    = 1000
 )

@@ -76,7 +76,7 @@ func startCluster(ctx context.Context, c Config) (*cluster, error) {
 
 func (k *cluster) close() {
 	if k.reviews != nil {
-		_ = k.reviews.Close() // an error does not matter, because the connector has ended
+		_ = k.reviews.Close() // an error is harmless: the connector has ended
 	}
 	if k.api != nil {
 		k.api.kill()

@@ -21,7 +21,7 @@ func (l *latencies) add(d time.Duration) {
 	l.all = append(l.all, d)
 }
 
-// take returns the latencies since the last call of take.
+// take returns the latencies since its last call.
 func (l *latencies) take() []time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

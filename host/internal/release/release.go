@@ -91,8 +91,7 @@ var versioned = []struct {
 	{"examples/deploy/base/deployment.yaml", regexp.MustCompile(`(?m)^( +image: \S+:).*$`), strings.Clone},
 }
 
-// setVersion writes the version to the lines that versioned lists. It returns an error
-// unless each pattern matches exactly one line.
+// setVersion writes the version to the lines that versioned lists.
 func (r repository) setVersion(version string) error {
 	for _, v := range versioned {
 		path := filepath.Join(r.dir, v.file)

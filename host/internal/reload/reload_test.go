@@ -136,8 +136,8 @@ func TestHangupReloadsImmediately(t *testing.T) {
 	})
 }
 
-// Kubernetes mounts a Secret as symbolic links through a link to a directory, and updates
-// the Secret by replacing that link.
+// Kubernetes mounts a Secret as links through a symbolic link to a directory, and replaces
+// that link on updates.
 func TestFilesBehindALinkAreFollowed(t *testing.T) {
 	run(t, func(p *pair) {
 		for _, content := range []string{"1", "2"} {

@@ -56,9 +56,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Load sets the flags for which the environment or the file has a setting, except the
 // flags that the command line has set. The variables in environ have the format of
-// os.Environ. If no flag has the name of a variable and the function "foreign"
-// returns true for that name, Load ignores the variable, because it belongs to
-// another program.
+// os.Environ. If a variable has no flag and the function "foreign" returns true for
+// its name, Load ignores the variable, because it belongs to another program.
 func (l *Loader) Load(environ []string, foreign func(name string) bool) error {
 	l.settings(func(f *pflag.Flag) {
 		if f.Changed {

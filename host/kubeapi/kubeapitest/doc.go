@@ -1,3 +1,3 @@
-// Package kubeapitest checks that an implementation of kubeapi.Backend fulfills the
-// contract of Backend, and that an API does not disclose data that its client may not read.
+// Package kubeapitest tests the contract of kubeapi.Backend, and that an API discloses no
+// data that its client may not read.
 package kubeapitest

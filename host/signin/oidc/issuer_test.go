@@ -116,8 +116,8 @@ func (i *issuer) loads() (n int) {
 	return n
 }
 
-// verifier returns a Verifier for the issuer's tokens. If change is not nil, it first edits
-// the config.
+// verifier returns a Verifier for the issuer's tokens. The function change may edit the
+// config.
 func (i *issuer) verifier(t testing.TB, change func(*oidc.Config)) *oidc.Verifier {
 	t.Helper()
 	config := oidc.Config{IssuerURL: issuerURL, ClientID: clientID, Transport: i, Logger: slog.New(slog.DiscardHandler)}

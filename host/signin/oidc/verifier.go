@@ -63,8 +63,7 @@ func New(config Config) (*Verifier, error) {
 }
 
 // SetAuthorities sets the certificate authorities, in PEM, that verify the issuer's
-// certificate. They replace the authorities of the system. If pem contains no certificate,
-// SetAuthorities returns an error.
+// certificate. They replace the authorities of the system.
 func (v *Verifier) SetAuthorities(pem []byte) error {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {

@@ -169,9 +169,9 @@ func (r released) goInstall(t *testing.T) {
 	require.NotEmpty(t, line)
 }
 
-// proxy creates a Go module proxy in a directory that serves the tag. It returns the
-// environment that makes the go command use this proxy and the modules of this machine,
-// without network access, and the directory into which go install writes binaries.
+// proxy creates a Go module proxy in a directory that serves the tag. The returned
+// environment makes the go command use only this proxy and the modules of this machine.
+// In that environment, go install writes binaries to the directory bin.
 func (r released) proxy(t *testing.T) (env []string, bin string) {
 	t.Helper()
 	dir := t.TempDir()
