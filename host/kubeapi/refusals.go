@@ -51,8 +51,8 @@ func (r *refusals) first(client string) bool {
 	return c.sent <= refusalsPerSecond
 }
 
-// pace delays a 429 by refusalDelay if the client has received more than refusalsPerSecond
-// of them. At most max-waiting-requests responses wait at a time; further responses are
+// pace delays a 429 by refusalDelay if the client receives more than refusalsPerSecond
+// refusals. At most max-waiting-requests responses wait at a time; further responses are
 // not delayed.
 func (r *refusals) pace(ctx context.Context, client string, status *api.Status) {
 	if status.Code != http.StatusTooManyRequests || r.first(client) {

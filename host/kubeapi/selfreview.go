@@ -261,7 +261,7 @@ func served(rules *access.Rules) *access.Rules {
 
 var servedPaths = []string{"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/readyz", "/version", "/version/"}
 
-// reading returns the granted verbs that read objects. The verb "*" grants all of them.
+// reading returns the granted verbs that read objects. The verb "*" grants all verbs.
 func reading(granted []string) []string {
 	if slices.Contains(granted, "*") {
 		return readVerbs

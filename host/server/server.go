@@ -44,7 +44,7 @@ type Config struct {
 	// client's address. The server uses the client's address in logs and for the limits per
 	// address.
 	TrustedProxies []netip.Prefix
-	// Metrics are further metrics to serve at /metrics, in addition to those of the
+	// Metrics are further metrics to serve at /metrics, in addition to the metrics of the
 	// connector and of the server's connections.
 	Metrics []prometheus.Collector
 	// Page is the file system served at /. Nil means the dashboard built into the

@@ -46,7 +46,7 @@ func (c *cookie) Rules(ctx context.Context, token string, user *access.User, nam
 
 // token returns the presented token, or the token in the cookie. It returns "" if both are
 // missing. It refuses several cookies with the configured name, because another host of the
-// domain may have set one of them.
+// domain may have set one of these cookies.
 func (c *cookie) token(ctx context.Context, presented string) (string, *api.Status) {
 	if presented != "" {
 		return presented, nil

@@ -46,7 +46,7 @@ var edgeFigures = []figure{
 // wake, an event wakes an evicted object, which delivers the event to a connected
 // reader.
 func runWake(ctx context.Context, b *bench) ([]Result, error) {
-	// Each side has its own runtime, so that the sides do not affect each other.
+	// Each side runs in a separate runtime, so that the sides do not affect each other.
 	starting, err := startEdge(ctx, b, edgeObjects)
 	if err != nil {
 		return nil, err

@@ -29,8 +29,9 @@ const (
 // pageItems is the number of objects on the first page of a paged list.
 const pageItems = 500
 
-// runLink measures P14: loading over a slow link, from a connector and from the list of a
-// kube-apiserver. The list is compressed in advance, and contains no managedFields.
+// runLink measures P14: the time until a table is complete, loaded over a slow link from a
+// connector and from the list of a kube-apiserver. The list is compressed in advance, and
+// contains no managedFields.
 func runLink(ctx context.Context, b *bench) (list []Result, err error) {
 	const objects = 50_000
 	w, err := newWorld(pods, clustersim.Config{Pods: objects})

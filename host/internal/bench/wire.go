@@ -30,7 +30,7 @@ func runWire(ctx context.Context, b *bench) ([]Result, error) {
 	return append(list, snapshot...), err
 }
 
-// kindOfChange is a kind of modification with its own case in P9.
+// kindOfChange is a kind of modification that P9 measures as a separate case.
 type kindOfChange struct {
 	name     string
 	resource api.Resource

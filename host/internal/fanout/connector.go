@@ -137,7 +137,7 @@ func (s *connectorSide) change(i int) source.Write {
 	return p
 }
 
-// patience limits how long settle waits until all messages are written.
+// patience limits how long settle and close wait.
 const patience = 30 * time.Second
 
 func (s *connectorSide) prepare(events int) {

@@ -1,9 +1,9 @@
 // Command load measures the cost of readers for a connector, and the effect of one
 // client's abuse on other readers.
 //
-// The connector is the watchglass binary in its own process, with --auth kube. Its cluster
-// is an etcd behind a second watchglass process, which serves the Kubernetes API. A proxy
-// between the two processes serves the reviews of tokens and rights.
+// The connector is the watchglass binary in a separate process, with --auth kube. Its
+// cluster is an etcd behind a second watchglass process, which serves the Kubernetes API.
+// A proxy between the two processes serves the reviews of tokens and rights.
 //
 // The command connects readers of one resource, idle connections and informers. Some
 // readers are slow, and some never read. It changes objects at a fixed rate and prints

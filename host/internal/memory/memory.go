@@ -79,7 +79,7 @@ func CollectLess() {
 func percent(bytes, percent int64) int64 { return bytes / 100 * percent }
 
 // Crowd is the set of the readers of a connector, or of the watches of a Kubernetes API.
-// The comments below call both of them readers.
+// The comments below call both kinds readers.
 type Crowd interface {
 	// Count returns the number of readers.
 	Count() int

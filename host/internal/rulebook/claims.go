@@ -98,7 +98,7 @@ func (c *Claims) ClaimAll(tests *GoTests) {
 }
 
 // Baseline runs all claimed tests and scenarios without a mutant. It returns an error if
-// one of them fails, because a test that always fails cannot detect a mutant.
+// a test or scenario fails, because a test that always fails cannot detect a mutant.
 func (r *Runner) Baseline(ctx context.Context, c *Claims) error {
 	var tests []Test
 	var scenarios []string

@@ -14,7 +14,8 @@ export default async function* report(source) {
 const isFile = (data) => data.nesting === 0 && data.file !== undefined && resolve(data.name) === resolve(data.file);
 
 const lines = {
-  // These two events arrive immediately, and the others in the order of the file.
+  // These two events arrive immediately. All other events arrive in the order of the tests in the
+  // file.
   "test:dequeue": (data) => (isFile(data) ? undefined : { action: "run", id: id(data), test: data.name }),
   "test:start"(data, names) {
     names.set(data.file, [...(names.get(data.file) ?? []).slice(0, data.nesting), data.name]);

@@ -27,7 +27,7 @@ const reporter = "./host/internal/testsum/reporter.mjs"
 // conformance returns the suites of host/conformance. They must run one after the other,
 // because their packages start servers and use the whole machine.
 //
-// The pattern tokenForOthers selects upstream test cases that are skipped. Each of them
+// The pattern tokenForOthers selects upstream test cases that are skipped. Each case
 // lists one name, and expects a continue token because objects with other names follow.
 // Such a token would disclose to a user who may read only one name that other objects
 // exist (rule C43).
@@ -70,8 +70,8 @@ const nodeJobs = 4
 
 // suites returns the suites in four lanes, which run in parallel. Go tests run four
 // packages at a time, because the slowest packages wait for processes. Files of the npm
-// package come last, because most of them are short. Tests run without vet, because "make
-// lint" vets the packages.
+// package come last, because most of these files are short. Tests run without vet,
+// because "make lint" vets the packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {

@@ -27,7 +27,7 @@ type Probe struct {
 	// Resource is the path of a resource in all namespaces, such as /api/v1/configmaps.
 	Resource string
 	// Mine is the namespace that the client may read. Foreign is another namespace.
-	// Each of them contains an object named Known, whose name contains no sentinel.
+	// Both namespaces contain an object with the name Known, which contains no sentinel.
 	Mine, Foreign, Known string
 	Planted              *sentinel.Set
 	// MayRead reports whether a sentinel belongs to an object that the client may
