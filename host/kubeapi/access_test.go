@@ -105,7 +105,8 @@ func TestRequestsAreWeighedOneByOne(t *testing.T) {
 }
 
 // A user may read one of three objects that have the same name but different resources.
-// Requests for the other two are forbidden, even after another user has read them.
+// Requests for the other two objects are forbidden, even after another user has read these
+// objects.
 func TestANameGrantsNoOtherResource(t *testing.T) {
 	rules := &book{rights: map[string][]string{"root": {"*"}, "ben": {"get v1/configmaps nginx in namespace a"}}}
 	run(t, kubeapi.Config{Access: rules}, func(t *testing.T, w *world) {

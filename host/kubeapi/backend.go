@@ -27,9 +27,8 @@ type Backend interface {
 	// List lists objects according to rules C39 to C52.
 	List(ctx context.Context, resource api.Resource, options ListOptions) (*List, error)
 	// Watch starts a watch according to rules C8 to C19. It returns an error for invalid
-	// options or an unreadable resource. The client receives that error instead of a
-	// stream. Later errors, such as a version that is too old, are returned by
-	// [Watch.Next].
+	// options or an unreadable resource. The client receives that error, and no stream
+	// begins. [Watch.Next] returns later errors, for example if the version is too old.
 	Watch(ctx context.Context, resource api.Resource, options WatchOptions) (Watch, error)
 }
 

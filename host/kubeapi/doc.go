@@ -24,7 +24,7 @@
 // the limit. A client that accepts no data for the write timeout is disconnected. Watches
 // and other requests beyond [limit.MaxWatches] and [limit.MaxRequests] get 429. All
 // clients share these two limits, but one client with small requests can use only about
-// half of the capacity. A list of many objects counts as several requests.
+// half of the capacity. A list of many objects takes the capacity of several requests.
 // [limit.MaxWaitingRequests] limits the requests that wait for the source's first list or
 // for a resource version. After a client has received 20 refusals within a second, its
 // further 429 responses are delayed by a second. [limit.MaxWaitingRequests] also limits
@@ -33,9 +33,9 @@
 // # Rights
 //
 // Users can review their own rights and identity with SelfSubjectAccessReview,
-// SelfSubjectRulesReview and SelfSubjectReview. Reviews are not stored. Their responses
-// describe only what this API permits. Writes, subresources and paths that are not served
-// are therefore denied, with a reason, regardless of the user's rights at the
+// SelfSubjectRulesReview and SelfSubjectReview. Reviews are not stored. The response to a
+// review describes only what this API permits. Writes, subresources and paths that are
+// not served are therefore denied, with a reason, regardless of the user's rights at the
 // kube-apiserver. Selectors in a review are ignored, so the response applies to all
 // objects. The policy decides whether a user may read. The policy may return cached
 // decisions.

@@ -65,8 +65,8 @@ func parseParams(query string, limits selector.Limits) (params, *api.Status) {
 	return p, p.validate()
 }
 
-// validate rejects combinations of options before the backend receives them (rules C11,
-// C47).
+// validate returns a status for options that must not be combined (rules C11, C47), and nil
+// otherwise.
 func (p *params) validate() *api.Status {
 	switch {
 	case p.watch && p.match == api.MatchExact:

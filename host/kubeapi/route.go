@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// route is a parsed path.
+// route is the parsed path of a request.
 type route struct {
 	kind      routeKind
 	resource  api.Resource // for the kind "resources", only group and version are set

@@ -20,7 +20,7 @@ type openWatches struct {
 
 type openWatch struct{ end context.CancelFunc }
 
-// add registers a watch of a client. The returned function removes it.
+// add registers a watch of a client. The returned function removes the watch.
 func (o *openWatches) add(client string, end context.CancelFunc) (remove func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -99,8 +99,8 @@ func (enc *encoder) appendRow(dst []byte, o Object, include include) []byte {
 	return append(dst, '}')
 }
 
-// appendCell appends a value. Numbers and bools keep their type. A missing value of a
-// column without a default becomes null.
+// appendCell appends a value. Numbers and bools keep their JSON type, and all other values
+// become strings. A missing value of a column without a default becomes null.
 func (enc *encoder) appendCell(dst []byte, c *api.Column, v api.Value) []byte {
 	text := cells.Text(c, v, enc.now)
 	switch {

@@ -128,7 +128,7 @@ func (w *world) put(key api.Key, app string) api.ResourceVersion {
 		key.Name(), key.Namespace(), key.Name(), app))
 }
 
-// answer is a complete response.
+// answer is a response whose body has been read.
 type answer struct {
 	*http.Response
 	text string
@@ -209,7 +209,7 @@ func names(t *testing.T, a answer) string {
 	return strings.Join(all, " ")
 }
 
-// watching is an open watch.
+// watching is an open watch with a decoder for its events.
 type watching struct {
 	t        *testing.T
 	response *http.Response

@@ -62,8 +62,8 @@ func isFinal(err error) bool {
 	return errors.As(err, &refused) && refused.hint() != "" || errors.Is(err, errIndivisible) || errors.Is(err, errNoFeed)
 }
 
-// client does not follow redirects, because they could disclose the token to another
-// server or send it unencrypted.
+// client does not follow redirects, because a redirect could send the token to another
+// server or unencrypted.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // dial opens the connection that feeds an object.

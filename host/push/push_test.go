@@ -77,7 +77,7 @@ func startEdge(t *testing.T) *edge {
 
 func (e *edge) url() string { return "ws" + strings.TrimPrefix(e.http.URL, "http") + "/feed" }
 
-// next returns the next connection.
+// next waits for the next connection of the pusher.
 func (e *edge) next(t *testing.T) *edgeFeed {
 	select {
 	case f := <-e.feeds:

@@ -28,7 +28,7 @@
 // Otherwise an attacker could change the address of a domain to 127.0.0.1 (DNS
 // rebinding), and pages of that domain would appear to come from this server. Requests
 // without an Origin come from programs. The Access policy of the connector authenticates
-// them by their tokens.
+// these programs by their tokens.
 //
 // # Limits of connections
 //
@@ -47,7 +47,7 @@
 // Clients behind a proxy share the address of the proxy. The default limits allow a few
 // thousand clients behind one proxy. [Config.TrustedProxies] lists proxies whose
 // X-Forwarded-For header distinguishes clients. A listed proxy must set the header
-// itself. Otherwise clients can choose their own address.
+// itself. Otherwise clients can claim any address.
 //
 // # Ends of a connection
 //

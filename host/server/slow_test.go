@@ -34,8 +34,8 @@ func incompressible(name string, seed uint64) []byte {
 	return fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":"default","uid":"u","annotations":{"random":%q}}}`, name, letters)
 }
 
-// Two objects of 1.4 MB take three minutes at 16 kB/s. The reader receives both, and its
-// connection stays open.
+// Two objects of 1.4 MB take three minutes at 16 kB/s. The reader receives both objects,
+// and its connection stays open.
 func TestReaderOnASlowLinkStaysConnected(t *testing.T) {
 	for _, rate := range []int{16_000, 60_000, 250_000} {
 		t.Run(fmt.Sprintf("%dkBps", rate/1000), func(t *testing.T) {

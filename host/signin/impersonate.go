@@ -167,7 +167,7 @@ func addAuthenticated(user *access.User) {
 
 // prefixed returns the values of the headers whose names begin with the prefix. Each key
 // is the rest of a header name, in lower case and percent-decoded. The result is nil if
-// there are no such headers.
+// no header has the prefix.
 func prefixed(h http.Header, prefix string) map[string][]string {
 	var values map[string][]string
 	for name, texts := range h {

@@ -97,7 +97,7 @@ func (c *Conn) read(ctx context.Context) (websocket.MessageType, []byte, error) 
 }
 
 // besidesToken is the number of bytes that the first message may have in addition to a
-// token of max-token-bytes. Its other fields are short.
+// token of max-token-bytes. The other fields of the message are short.
 const besidesToken = 16 << 10
 
 // readUpTo reads n bytes, or fewer if the message ends first. Most messages are short, so

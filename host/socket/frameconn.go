@@ -32,9 +32,9 @@ type frameConn struct {
 	io.ReadWriteCloser
 }
 
-// open sets the connection. It must be called before any other method. If the connection
-// is TCP and this is the server's side, raw is set, and frames can be written without
-// blocking.
+// open sets the underlying connection. It must be called before any other method. If the
+// connection is TCP and this is the server's side, raw is set, and frames can be written
+// without blocking.
 func (c *frameConn) open(conn io.ReadWriteCloser, masks bool) {
 	c.ReadWriteCloser, c.masks = conn, masks
 	tcp, ok := conn.(*net.TCPConn)
@@ -177,8 +177,7 @@ func (c *frameConn) flush() error {
 	return err
 }
 
-// buffers is a pool of buffers for frames that are assembled in memory before they are
-// written.
+// buffers is a pool of buffers in which frames are assembled before they are written.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // try writes as much of a frame as possible without blocking, and buffers the rest. It

@@ -12,7 +12,7 @@ const maxUnanswered = 4
 
 // KeepAlive pings the peer at the interval until stop is called, and closes the connection
 // if the peer does not respond. The function stop waits for a ping that is being sent.
-// KeepAlive does not ping during a write, because writes have their own time limit.
+// KeepAlive does not ping during a write, because each write already has a time limit.
 //
 // KeepAlive uses a timer, because the stack of a goroutine would take memory for each idle
 // connection.

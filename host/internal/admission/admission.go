@@ -60,12 +60,12 @@ const (
 	closed                // no longer counted
 )
 
-// Conn is one connection. It implements access.Connection.
+// Conn is one counted connection. It implements access.Connection.
 type Conn struct {
 	control *Control
 	shed    func()
 
-	// Guarded by control.mu.
+	// control.mu guards the following fields.
 	state   state
 	block   netip.Prefix
 	since   uint64        // sequence number; orders silent connections by age

@@ -1,4 +1,4 @@
-// Package backoff waits between retries.
+// Package backoff computes and waits for the pauses between retries.
 package backoff
 
 import (

@@ -347,8 +347,9 @@ const (
 	crowdPause  = 50 * time.Millisecond
 )
 
-// runCrowd measures E3. The readers run on the same machine as the object, so the readers'
-// side of a few thousand sockets also loads the machine.
+// runCrowd measures E3: how many readers an object serves until the delivery times double.
+// The readers run on the same machine as the object, so the readers' side of a few thousand
+// sockets also loads the machine.
 func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
 	e, err := startEdge(ctx, b, 1000)
 	if err != nil {

@@ -94,7 +94,8 @@ func startEtcd(ctx context.Context, dir string) (*etcd, error) {
 	return e, nil
 }
 
-// configure gives the members a new cluster ID and new data directories.
+// configure sets a new cluster ID and new data directories in the configuration of all
+// members.
 func (e *etcd) configure(cluster string) {
 	token := rand.Text()
 	for i := range e.configs {

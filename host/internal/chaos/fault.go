@@ -107,8 +107,8 @@ func compaction(ctx context.Context, w *world, r *rand.Rand) (func(context.Conte
 	}, nil
 }
 
-// rotate replaces the certificate. The connectors load the new certificate on SIGHUP, or
-// when they detect the changed file.
+// rotate replaces the connectors' certificate. The connectors load the new certificate on
+// SIGHUP, or when they detect the changed file.
 func rotate(_ context.Context, w *world, r *rand.Rand) (func(context.Context) error, error) {
 	serial, err := w.authority.issue()
 	if err != nil {

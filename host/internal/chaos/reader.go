@@ -24,8 +24,8 @@ type reader interface {
 	name() string
 	// asked returns the scopes of the reader's collection and of the reader's watch.
 	asked() (collection, watch scope)
-	// begin opens a watch and records it in a file. The watch starts with the existing
-	// objects if state is true, and otherwise at the resource version of a list.
+	// begin opens a watch and records it in a file. If state is true, the watch starts with
+	// the existing objects. Otherwise it starts at the resource version of a list.
 	begin(ctx context.Context, file string, state bool) error
 	// current returns nil if the store is live and has reached the resource version rv, and
 	// an error otherwise.
@@ -269,7 +269,7 @@ func (r *goReader) expire(ctx context.Context) (ended func(context.Context) erro
 	}, nil
 }
 
-// expectExpired returns nil if err is a 410, and an error otherwise.
+// expectExpired returns nil if err is a 410, and an error that describes err otherwise.
 func expectExpired(err error) error {
 	if errors.Is(err, api.Expired("")) {
 		return nil

@@ -322,8 +322,8 @@ func (r *run) file(name string) string {
 	return filepath.Join(r.Dir, fmt.Sprintf("round-%03d-%s.jsonl", r.rounds, strings.ReplaceAll(name, " ", "-")))
 }
 
-// begin starts all recordings. The witness starts first, so that its recording covers all
-// changes that the readers receive.
+// begin starts all recordings of a round. The witness starts first, so that its recording
+// covers all changes that the readers receive.
 func (r *run) begin(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

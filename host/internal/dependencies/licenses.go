@@ -29,8 +29,8 @@ var recognized = []license{
 	{"ISC", []string{"Permission to use, copy, modify, and", "distribute this software for any purpose with or without fee is hereby granted"}},
 }
 
-// identify returns the SPDX identifier of the license with this text, or "" if the
-// license is not allowed.
+// identify returns the SPDX identifier of the license in text, or "" if the license is not
+// allowed.
 func identify(text string) string {
 	folded := strings.Join(strings.Fields(text), " ")
 	for _, l := range recognized {

@@ -11,7 +11,7 @@ import (
 )
 
 // The compressed upload must not exceed 3 MiB, the smallest limit of the platform. The
-// limit for the Go program is slightly above its current size. Raise it only
+// limit for the Go program is slightly above its current size. Raise the limit only
 // deliberately.
 func TestWorkerIsSmall(t *testing.T) {
 	const (

@@ -6,10 +6,11 @@
 // bytes.
 //
 // A thousand readers watch one resource with a thousand different selectors. The readers
-// run in another process, so that their processor time is not counted. The cases differ
-// in the number of readers that a change matches. The recipients of the broadcast are
-// fixed in advance. The broadcast writes the same number of bytes to the same number of
-// sockets from one loop, without further goroutines, and without reading any data.
+// run in another process, so that the processor time of the readers is not counted. The
+// cases differ in the number of readers that a change matches. The recipients of the
+// broadcast are fixed in advance. The broadcast writes the same number of bytes to the
+// same number of sockets from one loop, without further goroutines, and without reading
+// any data.
 //
 // The time of the connector is the processor time of the whole process. It includes
 // scanning and compressing each object once, and the in-memory source. Periodic progress reports

@@ -1,5 +1,5 @@
-// Package freeport chooses TCP ports for servers whose address must be known before they
-// listen, such as the members of an etcd cluster.
+// Package freeport chooses TCP ports for servers whose addresses must be known before the
+// servers listen, such as the members of an etcd cluster.
 //
 // Opening a listener on port 0 and closing it does not reserve the port. An outgoing
 // connection or the next listener on port 0 may take it before the server does.

@@ -20,13 +20,13 @@ import (
 // skipped contains the names of directories that are not part of the repository.
 var skipped = map[string]bool{"node_modules": true, "dist": true, "build": true, "bin": true, ".git": true}
 
-// link is a parsed link.
+// link is a link in a Markdown file.
 type link struct {
 	target string
 	name   string // a name that the target file must contain, if the text of the link is code
 }
 
-// page is one Markdown file.
+// page is a parsed Markdown file.
 type page struct {
 	links   []link
 	anchors map[string]bool // anchors of its headings

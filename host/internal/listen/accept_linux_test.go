@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Linux doubles the configured size for its own bookkeeping. The kernel then uses at most
-// the doubled size for the unsent data of a connection.
+// Linux doubles the configured size to include its bookkeeping. The kernel then uses at
+// most the doubled size for the unsent data of a connection.
 func TestKernelBuffersNoMoreThan256KiBForAReader(t *testing.T) {
 	base, err := On("--listen", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -63,7 +63,7 @@ func ratio(beside, alone time.Duration) float64 { return float64(beside) / float
 
 func megabytes(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
 
-// print writes the tables.
+// print writes the tables of memory and of abuses.
 func (r *report) print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "clients\tnumber\tmemory of each\tmemory of the connector\t")

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// module is a Go module that is linked into a released binary.
+// module describes a Go module that is linked into a released binary.
 type module struct{ path, version, license string }
 
 func (m module) purl() string { return "pkg:golang/" + m.path + "@" + m.version }

@@ -32,7 +32,7 @@ type Citation struct {
 // GoTests contains the tests of a source tree, and the rules that tests and comments
 // cite.
 type GoTests struct {
-	// Named maps rules to the tests and subtests that are named after them.
+	// Named maps the ID of a rule to the tests and subtests whose names contain that ID.
 	Named map[string][]Test
 	// Cited maps each test to the rules that the test cites in its name and its doc
 	// comment.

@@ -15,9 +15,9 @@ import (
 // repository.
 const ScenarioDir = "testdata/scenarios"
 
-// Claims contains the mutants, and the tests and scenarios that claim to catch them. A
-// mutant file lists the Go tests that claim the mutant. A scenario lists the mutants that
-// it claims in its header.
+// Claims contains the mutants, and the tests and scenarios that claim to catch these
+// mutants. A mutant file lists the Go tests that claim the mutant. A scenario lists the
+// mutants that it claims in its header.
 type Claims struct {
 	Mutants []*Mutant
 	// Scenarios maps the name of a mutant to the names of the scenarios that claim the

@@ -77,7 +77,7 @@ func (r *Runner) mirror(ctx context.Context, m *Mutant) (root string, err error)
 }
 
 // link fills a directory of the mirror with links to the real files. It omits the names
-// in own, and creates real directories for the parents of those names.
+// in the list "own", and creates real directories for the parents of these names.
 func link(real, root, dir string, own []string) error {
 	entries, err := os.ReadDir(filepath.Join(real, filepath.FromSlash(dir)))
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 	testTimeout = "2m"
 )
 
-// Runner builds mutants and runs the tests, scenarios and seeds that claim them.
+// Runner builds mutants and runs the tests, scenarios and seeds that claim these mutants.
 type Runner struct {
 	Root string // root directory of the repository
 	Temp string // directory for overlays and binaries

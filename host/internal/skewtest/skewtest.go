@@ -1,5 +1,5 @@
 // Package skewtest provides recorded messages of readers and connectors for every version
-// of the protocol. Tests use them to check compatibility between versions.
+// of the protocol. Tests use the messages to check compatibility between versions.
 package skewtest
 
 import (

@@ -87,8 +87,9 @@ func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 	return 0
 }
 
-// run runs one suite. A unit that fails without a failed test, for example because
-// it does not compile, counts as one failure.
+// run runs one suite, and returns the counts of its tests and the durations of its units.
+// If a unit fails without a failed test, for example because a package does not compile,
+// run counts one failure.
 func run(ctx context.Context, out io.Writer, s suite) (t tally, durations slowest) {
 	start := time.Now()
 	var mu sync.Mutex

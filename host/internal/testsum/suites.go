@@ -24,8 +24,8 @@ type suite struct {
 // output.
 const reporter = "./host/internal/testsum/reporter.mjs"
 
-// conformance returns the suites of host/conformance. They must run one after the other,
-// because their packages start servers and use the whole machine.
+// conformance returns the suites of host/conformance. The suites must run one after the
+// other, because their packages start servers and use the whole machine.
 //
 // The pattern tokenForOthers selects upstream test cases that are skipped. Each case
 // lists one name, and expects a continue token because objects with other names follow.

@@ -91,7 +91,8 @@ func goUnit(name, dir, binary string) unit {
 		test := command(ctx, binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+timeout)
 		test.Dir = dir
 		return pipe(ctx, test, messages, func(out io.Reader, messages io.Writer, each func(result)) error {
-			// This command does not use ctx, because it ends when its input ends.
+			// test2json does not use ctx, because it ends when its input, the output of the
+			// test, ends.
 			convert := exec.Command("go", "tool", "test2json", "-t", "-p", name)
 			convert.Stdin = out
 			return pipe(context.WithoutCancel(ctx), convert, messages, readGo, each)

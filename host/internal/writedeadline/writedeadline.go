@@ -62,7 +62,7 @@ func (w *Writer) Write(data []byte) (written int, err error) {
 	}
 }
 
-// Flush sends buffered data.
+// Flush sends buffered data, with a new deadline.
 func (w *Writer) Flush() error { return w.timed(w.control.Flush) }
 
 // SetReadDeadline sets the deadline for reading the request. http.ResponseController

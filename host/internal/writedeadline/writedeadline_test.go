@@ -76,8 +76,8 @@ func TestClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	})
 }
 
-// The server sends the last bytes of a response after the handler has returned, so Finish
-// sets their deadline.
+// The server sends the last bytes of a response after the handler has returned. Finish sets
+// the deadline for these bytes.
 func TestClientThatDoesNotReadTheLastBytesIsDropped(t *testing.T) {
 	write := func(w *Writer) {
 		for range 40 { // all writes together slightly exceed the buffers of the network

@@ -58,7 +58,7 @@ func TestARelease(t *testing.T) {
 	t.Run("installs with Go", r.goInstall)
 }
 
-// newRelease builds a release of the current commit, for only this platform.
+// newRelease builds a release of the current commit with binaries for only this platform.
 func newRelease(t *testing.T) released {
 	t.Helper()
 	root := strings.TrimSpace(command(t, ".", nil, "git", "rev-parse", "--show-toplevel"))
