@@ -19,7 +19,7 @@ type encoder struct {
 
 const metaVersion = metaGroup + "/v1"
 
-// appendSingle appends one object as a complete document, not as an item of a list.
+// appendSingle appends one object as a separate document.
 func (enc *encoder) appendSingle(dst []byte, o Object) []byte {
 	switch enc.as {
 	case asTable:

@@ -124,7 +124,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the response.
 const codeClientGone = 499
 
-// request is the state of one request while it is served.
+// request is the state of one request.
 type request struct {
 	route
 	params

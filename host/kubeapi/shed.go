@@ -14,7 +14,7 @@ const shedPercent = 1
 // openWatches contains the watches that Shed can end.
 type openWatches struct {
 	mu      sync.Mutex
-	clients map[string][]*openWatch // in the order of their start, newest last
+	clients map[string][]*openWatch // sorted by age, newest last
 	count   int
 }
 

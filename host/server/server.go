@@ -295,8 +295,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// enter registers a WebSocket connection and reports whether it did. It does not if the
-// server is shutting down.
+// enter registers a WebSocket connection and returns true, or returns false if the server
+// is shutting down.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -274,6 +274,5 @@ func (c *Control) heaviest() *group {
 	return heaviest
 }
 
-// since returns the sequence number of the group's oldest silent connection. The group must
-// have one.
+// since returns the sequence number of the group's oldest silent connection.
 func (g *group) since() uint64 { return g.silent.Front().Value.(*Conn).since }

@@ -35,8 +35,8 @@ func (c *Control) Attach(server *http.Server) {
 	}
 }
 
-// cut closes the socket of a connection. For TLS it closes the underlying connection
-// directly, because closing a TLS connection may block.
+// cut closes the socket. For TLS it closes the underlying connection directly, because
+// closing a TLS connection may block.
 func cut(nc net.Conn) {
 	if secure, ok := nc.(*tls.Conn); ok {
 		nc = secure.NetConn()

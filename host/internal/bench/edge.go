@@ -150,8 +150,7 @@ type objectStatus struct {
 	Storage struct{ Bytes int }
 }
 
-// until polls the status of an object until wanted returns true for it, and returns that
-// status.
+// until polls the status of an object until wanted returns true, and returns that status.
 func (e *edge) until(ctx context.Context, object string, every time.Duration, wanted func(*objectStatus) bool) (*objectStatus, error) {
 	for {
 		status, err := e.status(ctx, object)
@@ -205,7 +204,7 @@ func (e *edge) dial(ctx context.Context, object, path string) (*websocket.Conn, 
 	return ws, err
 }
 
-// cpu returns the processor time that the runtime has used so far.
+// cpu returns the processor time of the runtime.
 func (e *edge) cpu() (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", e.runtime.Pid()))
 	if err != nil {

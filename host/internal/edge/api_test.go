@@ -85,7 +85,7 @@ func TestAPI(t *testing.T) {
 			"/api/v1/unicorns":                                          404,
 			"/api/v1/namespaces/none/pods/none":                         404,
 			"/api/v1/pods/status/x":                                     404,
-			"/clusters/none/api/v1/pods":                                403, // the token of the rig is for another cluster
+			"/clusters/none/api/v1/pods":                                403, // the rig's token is for another cluster
 			"/api/v1/pods?resourceVersion=x":                            400,
 			"/api/v1/pods?labelSelector===":                             400,
 			"/api/v1/pods?resourceVersionMatch=Exact":                   422,

@@ -78,8 +78,7 @@ func TestRestrictedTokensReceiveNothingOfOtherNamespaces(t *testing.T) {
 	})
 }
 
-// asker returns a function that sends requests with the given token, and returns the
-// responses.
+// asker returns a function that sends requests with the given token.
 func (r *rig) asker(t *testing.T, client *http.Client, bearer string) func(string, string, http.Header) *http.Response {
 	return func(method, path string, header http.Header) *http.Response {
 		request, err := http.NewRequestWithContext(t.Context(), method, r.url(path), nil)

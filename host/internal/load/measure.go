@@ -34,7 +34,7 @@ func (l *latencies) take() []time.Duration {
 type sample struct {
 	latencies     []time.Duration
 	p50, p99      time.Duration // of the latencies
-	memory        int64         // maximum memory of the connector, in bytes
+	memory        int64         // maximum memory of the connector
 	busy, elapsed time.Duration // processor time of the connector, and duration of the measurement
 	refused       map[string]int
 	ended         []error // why connections of healthy readers ended

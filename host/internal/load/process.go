@@ -97,7 +97,7 @@ func (p *process) running() error {
 	}
 }
 
-// memory returns the current number of resident bytes of the process.
+// memory returns the resident bytes of the process.
 func (p *process) memory() (int64, error) { return p.status("VmRSS:") }
 
 // peak returns the highest number of resident bytes since the process started.

@@ -81,7 +81,7 @@ func runSizing(args []string, out io.Writer) error {
 	return printSizing(out, s.sizes, rows)
 }
 
-// run returns the measurements of each row, in the order of the rows.
+// run returns the measurements of each row.
 func (s *sizing) run(ctx context.Context) (rows [][]usage, err error) {
 	if err := os.MkdirAll(s.Dir, 0o777); err != nil {
 		return nil, err
@@ -266,7 +266,7 @@ func (c *crowd) write(ctx context.Context, perSecond float64) error {
 		if err != nil {
 			return err
 		}
-		_ = limiter.ReserveN(time.Now(), min(n-1, limiter.Burst())) // a step may write several objects; count all of them
+		_ = limiter.ReserveN(time.Now(), min(n-1, limiter.Burst())) // a step may write several objects
 	}
 	return nil
 }

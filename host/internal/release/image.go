@@ -148,7 +148,7 @@ func newLayer(b binary, when time.Time) (v1.Layer, error) {
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint != nil {
-			continue // omit the certificate, because a PEM file cannot express its constraint
+			continue // omitted, because a PEM file cannot express the constraint
 		}
 		if err := pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
 			return nil, err

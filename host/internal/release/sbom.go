@@ -20,7 +20,7 @@ type module struct{ path, version, license string }
 
 func (m module) purl() string { return "pkg:golang/" + m.path + "@" + m.version }
 
-// bill is the content of an SBOM, which is the same in all formats.
+// bill is the content of an SBOM, independent of its format.
 type bill struct {
 	version string
 	commit  string

@@ -127,7 +127,7 @@ type Stats struct {
 	Loads, Failures uint64 // without the first load
 }
 
-// Stats returns the Stats of all groups, in the order in which they were added.
+// Stats returns the Stats of all groups.
 func (w *Watcher) Stats() []Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Coverage contains the rules of the rulebook and the proofs of each rule.
+// Coverage contains the proofs of each rule of the rulebook.
 type Coverage struct {
 	Rules []*Rule
 	// ByName and ByMutant map the ID of a rule to its proofs. SEMANTICS.md defines

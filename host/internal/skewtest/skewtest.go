@@ -69,7 +69,7 @@ func Load(t testing.TB) []Version {
 // Current reports whether v is the version that package wire implements.
 func (v Version) Current() bool { return v.Version == wire.Version }
 
-// Subprotocol returns the name of the WebSocket subprotocol of the version.
+// Subprotocol returns the WebSocket subprotocol of the version.
 func (v Version) Subprotocol() string {
 	return wire.SubprotocolPrefix + strconv.FormatUint(uint64(v.Version), 10)
 }

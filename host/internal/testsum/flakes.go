@@ -17,8 +17,7 @@ import (
 // outputDir is the directory for the output of failed tests.
 const outputDir = "build/flakes"
 
-// unit is a set of tests that run together, such as the tests of a Go package or of a Node
-// test file.
+// unit is a set of tests that run together, such as a Go package or a file of Node tests.
 type unit struct {
 	name string
 	// run runs the tests once. It calls the function each for every result. If it returns

@@ -17,7 +17,7 @@ type goEvent struct {
 	Elapsed                       float64
 }
 
-// readGo is a reader for the output of "go test -json".
+// readGo parses the output of "go test -json".
 func readGo(out io.Reader, messages io.Writer, each func(result)) error {
 	g := goReader{messages: messages, each: each, output: map[[2]string]*strings.Builder{}}
 	for lines := bufio.NewReader(out); ; {

@@ -17,7 +17,7 @@ type nodeEvent struct {
 	Seconds                        float64
 }
 
-// readNode is a reader for the output of reporter.mjs.
+// readNode parses the output of reporter.mjs.
 func readNode(out io.Reader, messages io.Writer, each func(result)) error {
 	n := nodeReader{each: each, files: map[string]*nodeFile{}}
 	for lines := bufio.NewReader(out); ; {

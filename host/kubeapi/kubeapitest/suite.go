@@ -24,7 +24,7 @@ var pods = api.Resource{Version: "v1", Name: "pods"}
 // backend with t.
 type Open func(t *testing.T, source *memory.Source) kubeapi.Backend
 
-// Run runs the contract tests. Each test opens a new backend.
+// Run runs the contract tests.
 func Run(t *testing.T, open Open) {
 	for name, test := range map[string]func(*suite){
 		"Resources":              (*suite).resources,

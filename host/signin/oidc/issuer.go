@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	// issuerTimeout limits the duration of one load. It is shorter than
-	// access.ReviewTimeout, so that a review still succeeds with the known keys if the
-	// issuer does not respond.
+	// issuerTimeout limits one load. It is shorter than access.ReviewTimeout, so that
+	// a review still succeeds with the known keys if the issuer does not respond.
 	issuerTimeout = 4 * time.Second
 	// maxDocumentBytes limits each document of the issuer.
 	maxDocumentBytes = 1 << 20

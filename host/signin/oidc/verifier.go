@@ -137,8 +137,8 @@ func (v *Verifier) unreachable() bool {
 	return v.err != nil
 }
 
-// load loads the issuer's keys and records the result. After a failure, the previous keys
-// stay in use. The caller holds turn.
+// load loads the issuer's keys. After a failure, the previous keys stay in use. The caller
+// holds turn.
 func (v *Verifier) load(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, issuerTimeout, fmt.Errorf("no response within %v", issuerTimeout))
 	defer cancel()

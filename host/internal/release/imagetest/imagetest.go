@@ -65,7 +65,7 @@ func unpack(r io.Reader, dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.Chmod(path, mode.Perm()); err != nil { // the umask may have cleared bits of the mode
+		if err := os.Chmod(path, mode.Perm()); err != nil { // the umask may have cleared bits
 			return err
 		}
 	}
