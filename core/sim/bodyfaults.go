@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"sort"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -54,7 +55,7 @@ func (b *bodyFaults) apply(data []byte) (arrives []byte, ok bool) {
 		case kind == wire.TypeChecksum && len(arrives) > 0:
 			arrives = wire.AppendChecksum(arrives)
 		case kind == wire.TypeChecksum:
-		case kind == wire.TypeSnapshotBlock && b.corrupt > 0:
+		case kind == wire.TypeSnapshotBlock:
 			arrives = b.snapshotBlock(arrives, frame, parse(payload, &wire.SnapshotBlock{}))
 		case kind == wire.TypeSnapshotBodies:
 			arrives = b.block(arrives, frame, parse(payload, &wire.SnapshotBodies{}))
@@ -80,16 +81,15 @@ func hasDifference(payload []byte) bool {
 }
 
 // snapshotBlock truncates the bodies of a block of a snapshot. The rows of the block stay
-// readable.
+// readable. A reader that has a state compares the bodies with it, and ends the subscription.
 func (b *bodyFaults) snapshotBlock(arrives, frame []byte, f *wire.SnapshotBlock) []byte {
-	rows := int(f.Members)
-	for !expandsBlock(f, rows, false) {
-		rows++
-	}
-	if whole := f.Data; rows+1 < len(whole) {
-		f.Data = whole[:rows+int(b.rand.Int63n(int64(len(whole)-rows)))]
-		if !expandsBlock(f, len(f.Data), true) {
+	b.arrived++
+	if b.corrupt > 0 {
+		whole := f.Data
+		rows := sort.Search(len(whole), func(n int) bool { return expandsBlock(f, n, false) })
+		if f.Data = whole[:rows+int(b.rand.Int63n(int64(len(whole)-rows+1)))]; !expandsBlock(f, len(f.Data), true) {
 			b.corrupt--
+			b.spoiled = cmp.Or(b.spoiled, b.arrived)
 			return f.Append(arrives)
 		}
 	}

@@ -22,6 +22,7 @@ type tap struct {
 	disclosed disclosure
 	requested map[string]bool // subscriptions and keys of requested bodies
 	spoiled   []spoiled       // corrupt blocks since the last output of the engine
+	blocks    int             // number of blocks so far in the message that arrives
 }
 
 // spoiled is a subscription whose block of bodies arrived corrupt, with its epoch
@@ -193,7 +194,7 @@ func (t *tap) isSchema(data []byte) bool {
 
 // down processes the data that arrives at the reader.
 func (t *tap) down(data []byte) {
-	blocks := 0
+	t.blocks = 0
 	frames(wire.FromConnector, data, func(frame wire.Frame) {
 		switch f := frame.(type) {
 		case *wire.Schema:
@@ -209,11 +210,10 @@ func (t *tap) down(data []byte) {
 			t.events(f)
 		case *wire.Progress:
 			t.progress(f)
+		case *wire.SnapshotBlock:
+			t.block(f.Subscription)
 		case *wire.SnapshotBodies:
-			blocks++
-			if sub := t.find(f.Subscription); sub != nil && blocks == t.link.bodies.spoiled {
-				t.spoiled = append(t.spoiled, spoiled{id: f.Subscription, scope: sub.scope, epoch: sub.scope.epoch, until: *sub.scope.epoch})
-			}
+			t.block(f.Subscription)
 		case *wire.SubscriptionStatus:
 			if f.Status != nil && f.Status.Code == api.CodeGone {
 				t.link.driver.world.saw(Expired)
@@ -223,6 +223,14 @@ func (t *tap) down(data []byte) {
 			}
 		}
 	})
+}
+
+// block records a block of the message that arrives, whose bodies may be corrupt.
+func (t *tap) block(subscription uint32) {
+	t.blocks++
+	if sub := t.find(subscription); sub != nil && t.blocks == t.link.bodies.spoiled {
+		t.spoiled = append(t.spoiled, spoiled{id: subscription, scope: sub.scope, epoch: sub.scope.epoch, until: *sub.scope.epoch})
+	}
 }
 
 // began records how a snapshot begins.
