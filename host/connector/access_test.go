@@ -21,8 +21,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// book is a policy that lists the requests that each token permits. A token is also the
-// name of its user.
+// book is a policy that maps each token to the requests that it permits. The token is also
+// the user name.
 type book struct {
 	mu     sync.Mutex
 	rights map[string][]string
@@ -115,7 +115,7 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 }
 
 // A reader that may not read a resource receives the same refusal after the same time,
-// whether or not the resource exists and whether or not another reader has it open.
+// whether or not the resource exists or is open for another reader.
 func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
@@ -143,8 +143,8 @@ func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	})
 }
 
-// If two Subscribe frames of one message have the same number, the permission for one
-// does not apply to the other.
+// If two Subscribe frames in one message have the same subscription number, the connector
+// authorizes each frame separately.
 func TestSubscriptionsWithOneNumberAreAuthorizedSeparately(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ben": {inDefault}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
@@ -229,8 +229,8 @@ func TestUndecidedAccessKeepsGrantedRights(t *testing.T) {
 	})
 }
 
-// A refused token does not count as a malformed message. Config.Observer records the
-// refusal.
+// The connector does not count a refused token as a malformed message. Config.Observer
+// receives the refusal instead.
 func TestARefusedTokenIsNotCountedAsMalformed(t *testing.T) {
 	run(t, connector.Config{Access: &book{}}, func(t *testing.T, w *world) {
 		r, _, result := w.connect()
@@ -305,7 +305,7 @@ func TestRemovedTokenDisconnectsItsReaderImmediately(t *testing.T) {
 		require.NoError(t, r.Hello(t.Context(), "old"))
 		other, _, _ := w.connect()
 		require.NoError(t, other.Hello(t.Context(), "new"))
-		time.Sleep(10 * time.Minute) // the reviews in this time accept both tokens
+		time.Sleep(10 * time.Minute) // reviews during this sleep accept both tokens
 		begun := time.Now()
 		tokens.Set([]string{"new"})
 		require.ErrorIs(t, r.UntilEnd(t.Context()), io.EOF)

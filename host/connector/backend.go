@@ -22,8 +22,9 @@ import (
 // readers share.
 func (c *Connector) Backend() kubeapi.Backend { return backend{c} }
 
-// backend implements kubeapi.Backend. A call holds its collection until it returns, and a
-// watch holds it until Close. Results are copies, so using them needs no lock.
+// backend implements kubeapi.Backend. A call holds the collection that it reads until it
+// returns, and a watch holds the collection until Close. Results are copies, so callers
+// read them without the lock.
 type backend struct{ connector *Connector }
 
 // Resources implements kubeapi.Backend.
@@ -65,7 +66,7 @@ func (b backend) Schema(ctx context.Context, resource api.Resource) (*api.Schema
 }
 
 // hold waits for the first list of a collection and returns the collection. The caller
-// releases it.
+// must call release on the collection.
 func (b backend) hold(ctx context.Context, resource api.Resource) (*collection, error) {
 	return b.holdOnce(ctx, resource, func() error { return nil })
 }
@@ -86,8 +87,8 @@ func (b backend) holdOnce(ctx context.Context, resource api.Resource, waiting fu
 }
 
 // sourceError returns a clause to append to a refusal while the source of the resource
-// fails, and "" otherwise. The clause omits the error of the source, which may name an
-// object that the client may not read.
+// fails, and "" otherwise. The clause omits the error text of the source, because the text
+// may name objects that the client may not read.
 func (c *Connector) sourceError(resource api.Resource) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,13 +98,14 @@ func (c *Connector) sourceError(resource api.Resource) string {
 	return ""
 }
 
-// answered is the result of a request that ran under the lock.
+// answered is the result of a request that runs under the lock, as a value or an error.
 type answered[T any] struct {
 	value T
 	err   error
 }
 
-// await returns the answer, or an error if ctx ends or the connector closes first.
+// await waits for the answer and returns it, or returns an error if ctx ends or the
+// connector closes first.
 func await[T any](ctx context.Context, c *Connector, answer <-chan answered[T]) (T, error) {
 	var none T
 	select {
@@ -141,8 +143,9 @@ func (b backend) Get(ctx context.Context, resource api.Resource, key api.Key, ve
 	return o.open()
 }
 
-// find returns a copy of an object. If status is not nil, find returns it instead. The
-// caller holds the lock.
+// find returns a copy of the object with the given key, or a status if the object is
+// missing or faulty. A non-nil status argument is returned unchanged. The caller holds the
+// lock.
 func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Status) {
 	if status != nil {
 		return nil, status
@@ -170,7 +173,7 @@ type stored struct {
 // copyVersion copies a version of an object, with rv as its resource version. The caller
 // holds the lock.
 func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *stored {
-	var buffer []byte // receives bodies that are stored in a block
+	var buffer []byte // receives the body if it is stored in a block
 	base := c.Arena().BaseBody(ref, &buffer)
 	if len(buffer) == 0 {
 		base.Data = slices.Clone(base.Data)
@@ -186,7 +189,7 @@ func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *store
 // size returns the size of the copied data in bytes.
 func (s *stored) size() int { return len(s.base.Data) + len(s.Envelope) }
 
-// open decodes the body and writes the resource version into its JSON.
+// open decodes the body and writes the resource version into the JSON of the object.
 func (s *stored) open() (kubeapi.Object, error) {
 	var base []byte
 	var err error

@@ -21,12 +21,12 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// ann and eve are the client names of two users. The connector finds the allowance of a
-// client by this name.
+// ann and eve are the client names of two users. The connector keeps one allowance per
+// client name.
 const ann, eve = "user ann", "user eve"
 
-// runPaced runs f with a connector that caches the pods and limits the selector
-// evaluations of each client per second.
+// runPaced runs f with a connector that caches the pods and limits each client to
+// perSecond selector evaluations per second.
 func runPaced(t *testing.T, perSecond int, config connector.Config, f func(t *testing.T, w *world, limits *limit.Set)) {
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, int64(perSecond))
 	config.Access, config.Limits = twoUsers(), limits
@@ -89,7 +89,7 @@ func TestARefusedListWaitsUntilEvaluationsAreLeft(t *testing.T) {
 		assert.Greater(t, retry, 2)
 		time.Sleep(time.Duration(retry-2) * time.Second) // virtual time
 		assert.LessOrEqual(t, refused().RetryAfterSeconds, 2)
-		time.Sleep(time.Minute) // until the first list has ended
+		time.Sleep(time.Minute) // long enough for the first list to end
 	})
 }
 
@@ -139,7 +139,7 @@ func TestAListIsRefusedWhileConnectionsOfItsUserWaitForEvaluations(t *testing.T)
 	})
 }
 
-// A page that waits for evaluations contains the same objects as one that does not
+// A page that waits for evaluations contains the same objects as a page that does not
 // wait.
 func TestPagesThatWaitForEvaluationsAreComplete(t *testing.T) {
 	const count = 2000

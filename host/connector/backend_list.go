@@ -13,11 +13,11 @@ import (
 )
 
 // listBytes is the number of bytes that a list copies from the cacher at a time. The last
-// copied object may exceed it.
+// copied object may exceed this number.
 const listBytes = 64 << 10
 
-// list is a list response that a client is reading. It contains copies only of the
-// objects that are being sent.
+// list is a list response that a client is reading. It copies only the objects that are
+// being sent.
 type list struct {
 	connector *Connector
 	ctx       context.Context // context of the request
@@ -45,8 +45,8 @@ func (b backend) List(ctx context.Context, resource api.Resource, o kubeapi.List
 	return opened, err
 }
 
-// open waits until the collection is fresh enough, and prepares the page. The objects
-// are copied later.
+// open waits until the collection is fresh enough, and prepares the page. The iterator
+// items copies the objects later.
 func (l *list) open(col *collection, o *kubeapi.ListOptions) (*kubeapi.List, error) {
 	answer := make(chan answered[*kubeapi.List], 1)
 	col.request(func(c *cacher.Cacher) {
@@ -68,8 +68,8 @@ func (l *list) open(col *collection, o *kubeapi.ListOptions) (*kubeapi.List, err
 	return opened, nil
 }
 
-// start returns a status if it refuses the list. Otherwise it calls opened as soon as the
-// collection is fresh enough. The caller holds the lock.
+// start returns a status if it refuses the list. Otherwise it returns nil and calls opened
+// as soon as the collection is fresh enough. The caller holds the lock.
 func (l *list) start(c *cacher.Cacher, o *kubeapi.ListOptions, opened func(*kubeapi.List, *api.Status)) *api.Status {
 	l.connector.use(&l.evaluator, o.Client, o.Selection)
 	if l.allowance != nil {
@@ -85,8 +85,8 @@ func (l *list) start(c *cacher.Cacher, o *kubeapi.ListOptions, opened func(*kube
 	})
 }
 
-// advance repeats a step until it is done. It calls step with the lock held, and only
-// while evaluations are available.
+// advance calls step until step reports that it is done. It calls step with the lock held,
+// and only while evaluations are available.
 func (l *list) advance(step func() (done bool, status *api.Status)) error {
 	for {
 		done, wait, status := l.step(step)
@@ -104,7 +104,8 @@ func (l *list) advance(step func() (done bool, status *api.Status)) error {
 }
 
 // step runs one step, or returns how long to wait for evaluations. Lists and readers with
-// long messages take turns, so that other users of the lock wait for at most one of them.
+// long messages take turns, so that other users of the lock wait for at most one list or
+// reader.
 func (l *list) step(step func() (done bool, status *api.Status)) (done bool, wait time.Duration, status *api.Status) {
 	c := l.connector
 	c.turn.Lock()
@@ -118,8 +119,8 @@ func (l *list) step(step func() (done bool, status *api.Status)) (done bool, wai
 	return done, 0, status
 }
 
-// pause waits for the given time. It returns an error if the request ends or the
-// connector closes first.
+// pause waits for the given time and returns nil, or returns an error if the request ends
+// or the connector closes first.
 func (l *list) pause(wait time.Duration) error {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
@@ -131,7 +132,8 @@ func (l *list) pause(wait time.Duration) error {
 	return err
 }
 
-// survey is the estimated number of objects in a list response, with its version.
+// survey is the estimated number of objects in a list response, and the resource version
+// of the estimate.
 type survey struct {
 	objects int
 	rv      api.ResourceVersion
@@ -235,7 +237,7 @@ func (l *list) hold(size int) {
 	l.held = size
 }
 
-// drop releases the copies and leaves the allowance.
+// drop releases the copies and removes the list from its client's allowance.
 func (l *list) drop() {
 	l.page = nil
 	l.connector.mu.Lock()

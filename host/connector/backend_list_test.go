@@ -47,8 +47,7 @@ func (r *reading) rest() (objects []string, err error) {
 
 func describe(o kubeapi.Object) string { return fmt.Sprintf("%s %s", o.Key(), o.JSON()) }
 
-// The memory of a list whose client does not read is independent of the number of
-// objects.
+// A list whose client does not read uses the same memory for any number of objects.
 func TestMemoryOfAnUnreadListIsBounded(t *testing.T) {
 	const lists, bound = 30, 100 << 10
 	for _, objects := range []int{1000, 10_000} {
@@ -82,7 +81,8 @@ func TestFinishedListReleasesItsMemory(t *testing.T) {
 	})
 }
 
-// A list returns the objects as of its version, even if they change while it is read.
+// A list returns the objects as of its version, even if the objects change while the
+// client reads.
 func TestSlowlyReadListHasOneVersion(t *testing.T) {
 	const n = 2000
 	for name, o := range map[string]kubeapi.ListOptions{
@@ -129,8 +129,8 @@ func TestSlowlyReadListHasOneVersion(t *testing.T) {
 	}
 }
 
-// churn changes, deletes, creates and replaces objects in all parts of a list of the
-// given length. Each round chooses other objects.
+// churn changes, deletes, creates and replaces objects in all parts of a list of the given
+// length. Successive rounds choose different objects.
 func (w *world) churn(round, objects int) {
 	for i := round % 3; i < objects; i += 97 {
 		name := fmt.Sprintf("pod-%05d", i)
@@ -149,7 +149,7 @@ func (w *world) churn(round, objects int) {
 }
 
 // If the history no longer contains the version of a list, the list ends with an error.
-// It never continues with objects of another version.
+// The list never continues with objects of another version.
 func TestListBeyondTheHistoryEndsWithAnError(t *testing.T) {
 	causes := map[string]func(w *world){
 		"history": func(w *world) {

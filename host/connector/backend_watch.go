@@ -13,24 +13,26 @@ import (
 
 const (
 	// maxPending is the maximum number of events that wait for the client of a watch, in
-	// addition to those in the cacher's queue. The events refer to versions in the arena,
-	// which all watches share.
+	// addition to the events in the cacher's queue. Waiting events refer to versions in the
+	// arena, which all watches share.
 	maxPending = 1000
 	// maxTaken is the maximum number of events that Next decodes and returns at a time.
 	maxTaken = 100
-	// maxIdle is the capacity, in events, that an idle watch keeps allocated.
+	// maxIdle is the largest capacity, in events, that a watch without pending events keeps
+	// allocated.
 	maxIdle = 16
 )
 
-// watch is a watch of the Kubernetes API. The cacher appends to pending under the
-// lock. The request's goroutine removes events and decodes them without the lock.
+// watch is a watch of the Kubernetes API. The cacher appends events to pending under the
+// lock. The goroutine of the request removes events under the lock, and decodes them
+// without it.
 type watch struct {
 	col  *collection
 	wake chan struct{} // capacity 1; signals that pending may have events
 
 	// Guarded by connector.mu.
 	evaluator                  // meters the selectors
-	watcher   *watcher.Watcher // nil until it has started
+	watcher   *watcher.Watcher // nil until the watch has started
 	pending   []watcher.Delivery
 	status    *api.Status // why the watch ended
 	closed    bool
@@ -59,8 +61,8 @@ func (b backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wat
 	return w, nil
 }
 
-// started receives the watcher, or the reason why the watch was refused. The caller
-// holds the lock.
+// started stores the watcher, or the status if the watch was refused. The caller holds the
+// lock.
 func (w *watch) started(started *watcher.Watcher, status *api.Status) {
 	switch {
 	case status != nil:
@@ -73,8 +75,8 @@ func (w *watch) started(started *watcher.Watcher, status *api.Status) {
 	w.signal()
 }
 
-// take is the watcher's sink. It reports whether it has accepted the delivery. The caller
-// holds the lock.
+// take is the watcher's sink. It reports whether it accepts the delivery; a closed or full
+// watch does not. The caller holds the lock.
 func (w *watch) take(d watcher.Delivery) bool {
 	if w.closed || len(w.pending) >= maxPending {
 		return false
@@ -124,9 +126,9 @@ type taken struct {
 	object *stored
 }
 
-// next removes and returns pending events, which makes room for more. If the watcher
-// needs evaluations, next returns how long to wait for them. It does not reset the timer
-// of the collection, because removing events does not change any deadline.
+// next removes and returns pending events, which makes room for more. If the watcher needs
+// evaluations, next returns how long to wait for them. The timer of the collection stays
+// unchanged, because removing events changes no deadline.
 func (w *watch) next() (events []taken, wait time.Duration, err error) {
 	c := w.col.connector
 	c.mu.Lock()
@@ -167,10 +169,11 @@ func (w *watch) run() {
 		w.watcher.Run()
 		w.col.cacher.Watches().Resume()
 	}
-	w.signal() // there may be more events, or the end
+	w.signal() // there may be more events, or the watch may have ended
 }
 
-// takeOut copies a delivery and releases its reference. The caller holds the lock.
+// takeOut copies a delivery and releases the reference to its object. The caller holds the
+// lock.
 func takeOut(c *cacher.Cacher, d watcher.Delivery) taken {
 	t := taken{Event: kubeapi.Event{
 		Type: d.Type, ResourceVersion: d.ResourceVersion, InitialEventsEnd: d.Flags&api.EndOfInitialEvents != 0,
@@ -182,8 +185,8 @@ func takeOut(c *cacher.Cacher, d watcher.Delivery) taken {
 	return t
 }
 
-// open decodes the objects. If one cannot be decoded, it returns an error and drops
-// the events after it (rule E20).
+// open decodes the objects of the events. If it cannot decode an object, it returns an
+// error and no events (rule E20).
 func open(taken []taken) ([]kubeapi.Event, error) {
 	events := make([]kubeapi.Event, len(taken))
 	for i := range taken {

@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// collection is a resource that is in use or was used recently. Its upstream watch
-// runs as long as the collection exists.
+// collection is the cached state of a resource that is in use or was used recently. Its
+// upstream watch runs as long as the collection exists.
 type collection struct {
 	connector *Connector
 	resource  api.Resource
@@ -25,7 +25,7 @@ type collection struct {
 
 	// Guarded by connector.mu.
 	cacher        *cacher.Cacher
-	served        *session.Collection // the cacher, as sessions read it
+	served        *session.Collection // the cacher, in the form that sessions read
 	readers       map[*reader]int     // number of subscriptions per reader
 	subscriptions int                 // sum of the values in readers
 	holds         int                 // number of other users, such as requests of the Kubernetes API
@@ -58,8 +58,9 @@ func (c *Connector) acquire(r *reader, schema *api.Schema) (*session.Collection,
 	return col.served, nil
 }
 
-// present returns the collection of a resource, and starts it if necessary. The
-// caller holds the lock, and registers as a user before it releases the lock.
+// present returns the collection of a resource, and starts its upstream watch if
+// necessary. The caller holds the lock, and registers as a user before it releases the
+// lock.
 func (c *Connector) present(schema *api.Schema) (*collection, *api.Status) {
 	if c.closed {
 		return nil, c.errClosing()
@@ -129,8 +130,9 @@ func (col *collection) left() {
 
 func (col *collection) used() bool { return len(col.readers) > 0 || col.holds > 0 }
 
-// expire ends the collection if it has been unused for the linger time. It checks again,
-// because a user may have come, or come and left, since the timer fired.
+// expire ends the collection if it has been unused for the linger time. It repeats the
+// check of the timer, because a user may have come, or come and left, since the timer
+// fired.
 func (col *collection) expire() {
 	c := col.connector
 	c.mu.Lock()
@@ -142,9 +144,10 @@ func (col *collection) expire() {
 	col.end()
 }
 
-// end stops the upstream watch permanently. Counters outlive the collection, except those of a
-// resource that was never listed. Clients choose the names of such resources, so the counters would
-// use unlimited memory. The caller holds the lock.
+// end stops the upstream watch permanently. Counters outlive the collection, except the
+// counters of a resource that was never listed. Clients choose the names of such
+// resources, so keeping these counters would use unlimited memory. The caller holds the
+// lock.
 func (col *collection) end() {
 	col.totals.Watches.Add(col.cacher.Watches().Counts())
 	if col.totals.Lists == 0 {
@@ -188,8 +191,9 @@ func (col *collection) stopLinger() {
 	}
 }
 
-// change runs f under the lock. It then takes the readers that the cachers have marked, and
-// queues each one for the send pool or wakes its goroutine. Other readers stay asleep.
+// change runs f under the lock. It then takes the readers that the cachers have marked,
+// and queues each one for the send pool or wakes its goroutine. Readers that are not
+// marked stay asleep.
 func (col *collection) change(f func(now int64)) {
 	for _, r := range col.locked(f) {
 		r.wake()
@@ -223,8 +227,8 @@ func (col *collection) update(f func(now int64)) {
 	col.wind()
 }
 
-// request is like update, and first advances the clock of the cacher, so that the deadlines of a
-// request count from now.
+// request is like update, but first advances the clock of the cacher. Deadlines of
+// requests that f makes therefore start at the current time.
 func (col *collection) request(f func(*cacher.Cacher)) {
 	col.update(func(now int64) {
 		col.cacher.Tick(now)
@@ -233,8 +237,8 @@ func (col *collection) request(f func(*cacher.Cacher)) {
 }
 
 // wind requests progress if a read waits for it, and sets the timer for the cacher's next
-// deadline. Bookmarks, timeouts of watches and waiting reads have deadlines. The caller holds
-// the lock.
+// deadline. Deadlines exist for bookmarks, watch timeouts and waiting reads. The caller
+// holds the lock.
 func (col *collection) wind() {
 	col.requestProgress()
 	next := col.cacher.NextTick()
@@ -252,8 +256,8 @@ func (col *collection) wind() {
 // progressRequestPause is the time between two requests for progress (rule C35).
 const progressRequestPause = 100 * time.Millisecond
 
-// requestProgress requests progress from the source. It repeats the request while a local read
-// or a reader waits for progress. The caller holds the lock.
+// requestProgress requests progress from the source if a local read or a reader waits for
+// progress. It repeats the request until none waits. The caller holds the lock.
 func (col *collection) requestProgress() {
 	if col.progressTimer != nil || col.connector.closed || !col.cacher.Waits().Any() {
 		return

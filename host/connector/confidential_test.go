@@ -51,7 +51,7 @@ func (s *secrets) write() source.Write {
 	return w
 }
 
-// change writes one object, or several in one transaction.
+// change writes one to four objects in one transaction, and returns its resource version.
 func (s *secrets) change() api.ResourceVersion {
 	var writes []source.Write
 	taken := map[api.Key]bool{}
@@ -66,8 +66,8 @@ func (s *secrets) change() api.ResourceVersion {
 	return last
 }
 
-// No byte of a connection comes from an object that the reader may not read (rule B25).
-// This holds although other readers and the connector have read that object before.
+// No byte that a reader receives comes from an object that the reader may not read (rule
+// B25). This holds even if other readers and the connector have read the object before.
 func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 	scopes := []wire.Subscribe{
 		{Namespace: "team-a"},
@@ -126,7 +126,7 @@ func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 	}
 }
 
-// everyBody returns a request for the body of each object.
+// everyBody returns RequestBody frames for all objects that a test may write.
 func (s *secrets) everyBody(subscription uint32) (frames []connectortest.Frame) {
 	for team := range 4 {
 		for i := range 12 {

@@ -16,14 +16,14 @@ import (
 // DefaultMessageBytes is the default of Config.MessageBytes.
 const DefaultMessageBytes = 64 << 10
 
-// Config configures a connector. Source is required. Zero selects the default of
-// every other field.
+// Config configures a connector. Source is required. The zero value of any other field
+// selects its default.
 type Config struct {
 	// Source provides the objects. The connector runs one Stream per resource in
 	// use.
 	Source source.Source
-	// Logger receives faults and failures of the source at level warn, and recoveries
-	// at level info. Nil means slog.Default.
+	// Logger receives object faults and source failures at level warn, and recoveries at
+	// level info. Nil means slog.Default.
 	Logger *slog.Logger
 	// Session configures the serving side of every reader's connection. Limits
 	// overrides some of its fields.
@@ -33,24 +33,24 @@ type Config struct {
 	Access access.Policy
 	// Observer receives every decision of Access. It may be nil.
 	Observer access.Observer
-	// ReviewInterval is the maximum time between two reviews of a connection. A
-	// review happens earlier when a decision of Access expires. A token that is no
-	// longer accepted ends the connection with 401. A revoked right ends the
-	// subscription with 403. Zero means access.ReviewInterval.
+	// ReviewInterval is the maximum time between two reviews of a connection. A review
+	// happens earlier when a decision of Access expires. If a review refuses the token, the
+	// connection ends with 401. If it refuses a right, the subscription ends with 403. Zero
+	// means access.ReviewInterval.
 	ReviewInterval time.Duration
-	// Keep selects data to keep in bodies, such as the data of Secrets. The connector
-	// removes it by default.
+	// Keep selects data to keep in bodies, such as the data of Secrets, which the connector
+	// otherwise removes.
 	Keep objectjson.Options
 	// Limits contains the resource limits of the server, and counts refusals. Nil
 	// means the defaults, without counters.
 	Limits *limit.Set
-	// MessageBytes is the target size of a message. Large messages have less
-	// overhead. Small messages keep a reader's steps short and arrive earlier. A
-	// message of more than twice this size, such as one with a large object, is sent
-	// in fragments of this size. Zero means DefaultMessageBytes.
+	// MessageBytes is the target size of a message to a reader, in bytes. Large messages have
+	// less overhead. Small messages keep a reader's steps short and arrive earlier. The
+	// connector splits a message of more than twice this size, such as one with a large
+	// object, into fragments of this size. Zero means DefaultMessageBytes.
 	MessageBytes int
 	// Preload lists the resources to cache from the start until Close. Readers of another
-	// connector can resume here once Preloaded returns nil.
+	// connector can resume at this one once Preloaded returns nil.
 	Preload []api.Resource
 	// Timings receives measurements. Nil means none.
 	Timings Timings
@@ -91,7 +91,7 @@ func (c Config) withDefaults() Config {
 		c.Limits = limit.NewSet()
 	}
 	setDefault(&c.History.WindowMillis, c.Limits.Duration(limit.HistoryWindow).Milliseconds())
-	if c.Limits.Given(limit.MaxHistoryEvents) { // otherwise package history derives the capacity from the duration of the window
+	if c.Limits.Given(limit.MaxHistoryEvents) { // otherwise, package history derives the capacity from the duration of the window
 		setDefault(&c.History.MaxCapacity, c.Limits.Int(limit.MaxHistoryEvents))
 	}
 	setDefault(&c.ReviewInterval, access.ReviewInterval)

@@ -20,8 +20,8 @@ type Connector struct {
 	probe  *probe
 	start  time.Time // start of the monotonic clock
 
-	// stopping ends when Close begins. Upstream watches then stop, and readers receive
-	// the closing status. killed ends when Close returns, and closes the remaining
+	// stopping is canceled when Close begins. Upstream watches then stop, and readers receive
+	// the closing status. killed is canceled when Close returns, which closes the remaining
 	// connections.
 	stopping, killed context.Context
 	stop, kill       context.CancelFunc
@@ -35,7 +35,7 @@ type Connector struct {
 	connected   int       // number of readers, including those without a Hello
 	leaving     int       // number of readers when Close began
 	greeted     int       // number of readers with an authenticated user
-	woken       []*reader // readers that Wake has marked because the current change may affect them
+	woken       []*reader // readers that the current change may affect, as marked by Wake
 	sendPool    sendPool
 	totals      Totals
 	errors      map[int]uint64 // see Stats.Errors
@@ -90,7 +90,7 @@ func (c *Connector) Close(ctx context.Context) error {
 	defer c.kill()
 
 	done := make(chan struct{})
-	go func() { // ends when every counted goroutine has ended
+	go func() { // ends when every goroutine in c.running has ended
 		c.running.Wait()
 		close(done)
 	}()
@@ -103,15 +103,15 @@ func (c *Connector) Close(ctx context.Context) error {
 }
 
 const (
-	// returnsPerSecond is the average rate at which the readers of a closing
-	// connector reconnect to another one.
+	// returnsPerSecond is the average rate at which readers of a closing connector reconnect
+	// elsewhere, unless maxReturnSeconds is too short for it.
 	returnsPerSecond = 100
 	maxReturnSeconds = 30
 )
 
-// errClosing returns the status that readers of a closing connector receive. Its random
-// RetryAfterSeconds spreads their reconnects over a time proportional to their number.
-// The caller holds the lock.
+// errClosing returns the status that readers of a closing connector receive. A random
+// RetryAfterSeconds spreads the reconnects over a time that is proportional to the number
+// of readers, up to maxReturnSeconds. The caller holds the lock.
 func (c *Connector) errClosing() *api.Status {
 	c.leaving = max(c.leaving, c.connected)
 	return &api.Status{
@@ -131,8 +131,8 @@ func (c *Connector) closing() *api.Status {
 	return c.errClosing()
 }
 
-// connect registers a new reader, or returns why the reader is refused. After a nil
-// result, the caller calls c.running.Done when the reader leaves.
+// connect counts a new reader and returns nil, or returns why the reader is refused. After
+// a nil result, the caller must call c.running.Done when the reader leaves.
 func (c *Connector) connect() *api.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,8 +149,8 @@ func (c *Connector) connect() *api.Status {
 	return nil
 }
 
-// greet counts a reader whose token was accepted, or returns why the reader is refused.
-// The caller holds the lock.
+// greet counts a reader whose token was accepted and returns nil, or returns why the
+// reader is refused. The caller holds the lock.
 func (c *Connector) greet() *api.Status {
 	if c.greeted >= c.config.Limits.Int(limit.MaxReaders) {
 		c.totals.Refused++

@@ -28,8 +28,8 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// world is a connector on a memory source. Everything in it runs inside a synctest
-// bubble: time is virtual, and a leaked goroutine fails the test.
+// world is a connector on a memory source. All of its goroutines run in a synctest bubble:
+// time is virtual, and a leaked goroutine fails the test.
 type world struct {
 	t         *testing.T
 	source    *memory.Source
@@ -38,8 +38,8 @@ type world struct {
 	tries     bool // its connections support nonblocking writes
 }
 
-// runBoth runs f twice: first with connections that only support blocking writes, and
-// then with connections that also support nonblocking ones.
+// runBoth runs f twice: first with connections that support only blocking writes, and then
+// with connections that also support nonblocking writes.
 func runBoth(t *testing.T, config connector.Config, f func(t *testing.T, w *world)) {
 	t.Run("waits", func(t *testing.T) { runWith(t, config, false, f) })
 	t.Run("tries", func(t *testing.T) { runWith(t, config, true, f) })
@@ -103,7 +103,7 @@ func (w *world) subscribe(r *connectortest.Reader, f wire.Subscribe) *connectort
 	return s
 }
 
-// synced returns a reader that has all pods.
+// synced returns a reader that has received all pods, and its subscription.
 func (w *world) synced() (*connectortest.Reader, *connectortest.Subscription) {
 	r := w.reader()
 	s := w.subscribe(r, wire.Subscribe{})
@@ -325,7 +325,8 @@ func TestSourceThatIsInitiallyDown(t *testing.T) {
 }
 
 // The log contains the beginning and the end of an outage. An outage ends when a list is
-// complete or a change or progress arrives. An incomplete list does not end it.
+// complete, or when a change or progress arrives. An incomplete list does not end the
+// outage.
 func TestEndOfOutageIsLogged(t *testing.T) {
 	flaky := &flakySource{Source: memory.New()}
 	flaky.down.Store(true)
@@ -566,7 +567,7 @@ func TestR9_RetryAfterOfTheSourceIsObserved(t *testing.T) {
 	})
 }
 
-// Readers of a connector that shuts down do not all reconnect in the same second.
+// The closing status tells readers to reconnect after different times.
 func TestClosingStatusSpreadsReconnects(t *testing.T) {
 	const readers = 400
 	run(t, connector.Config{}, func(t *testing.T, w *world) {

@@ -16,8 +16,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// decoder converts raw values to envelopes with compressed bodies. Each upstream
-// watch has one.
+// decoder converts raw values to envelopes with compressed bodies. Each upstream watch has
+// its own decoder.
 type decoder struct {
 	resource api.Resource
 	scanner  *objectjson.Scanner
@@ -51,15 +51,17 @@ func newDecoder(schema *api.Schema, config *Config) (*decoder, error) {
 	}, nil
 }
 
-// base is a version that deltas of bodies apply to. The zero value means none.
+// base is a version of an object whose body a delta applies to. The zero value means that
+// there is no base.
 type base struct {
 	rv   api.ResourceVersion
 	body api.Body
 }
 
 // decode converts a raw value to an update for the cacher. It encodes the body as a delta
-// against the base if that saves enough. The update is valid until the next decode. If
-// the value cannot be served, decode returns a status, the fault.
+// against the base if the delta is small enough (see difference). The update is valid
+// until the next decode. If the value cannot be served, decode returns the fault as a
+// status.
 func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from *base) (*cacher.Update, *api.Status) {
 	o, fault := d.scan(key, rv, value)
 	if fault != nil {
@@ -85,10 +87,9 @@ func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from
 	return &d.put, nil
 }
 
-// difference encodes a body as a delta against the base. The delta is used if its
-// size is at most three quarters of the base (see doc.go). Otherwise the body
-// becomes a new base, which is sent once to every reader and makes later deltas
-// smaller.
+// difference encodes a body as a delta against the base, and reports whether the delta
+// pays: its size is at most three quarters of the base (see doc.go). Otherwise, the body
+// becomes a new base, which is sent once to every reader and makes later deltas smaller.
 func (d *decoder) difference(plain []byte, from *base) (delta api.Body, pays bool, err error) {
 	if from.rv == 0 {
 		return api.Body{}, false, nil
@@ -100,7 +101,8 @@ func (d *decoder) difference(plain []byte, from *base) (delta api.Body, pays boo
 	return delta, pays, nil
 }
 
-// scan is like decode without compression: the body is plain JSON.
+// scan checks and scans a raw value. It returns an object whose body is plain JSON, or the
+// fault if the value cannot be served.
 func (d *decoder) scan(key api.Key, rv api.ResourceVersion, value []byte) (api.Object, *api.Status) {
 	if len(value) > d.limit {
 		return api.Object{}, d.fault(key, rv, d.limits.Refuse(limit.MaxObjectBytes, "it has "+strconv.Itoa(len(value))+" bytes, the limit is "+
@@ -143,8 +145,8 @@ func (d *decoder) fault(key api.Key, rv api.ResourceVersion, s *api.Status) *api
 	return s
 }
 
-// own returns a copy that outlives the next decode. Strings are immutable and
-// shared.
+// own returns a copy of an update that outlives the next decode. The copy shares strings,
+// which are immutable.
 func own(p *cacher.Update) *cacher.Update {
 	retained := *p
 	retained.Labels = slices.Clone(p.Labels)

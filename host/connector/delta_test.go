@@ -16,7 +16,8 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// noise returns text that does not compress.
+// noise returns n characters of text that hardly compress. The text depends only on seed
+// and n.
 func noise(seed uint64, n int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, n)
@@ -50,8 +51,8 @@ func TestChangesAreSentAsDeltas(t *testing.T) {
 		require.Contains(t, o.JSON, `"phase":"Failed"`)
 		require.Less(t, r.Bytes-before, 110)
 
-		// Another reader receives the object and the base. From then on both have
-		// the same state.
+		// A later reader receives the object and its base. From then on, both readers have the
+		// same state.
 		late, t2 := w.synced()
 		require.Equal(t, s.Objects["default/pod-00007"].JSON, t2.Objects["default/pod-00007"].JSON)
 		last = w.change("pod-00007", "Succeeded")
@@ -73,8 +74,8 @@ func TestNewBaseWhenDeltasAreLarge(t *testing.T) {
 	})
 }
 
-// A reader that resumes at another connector with other bases receives each base
-// once.
+// The bases of two connectors can differ. A reader that resumes at the other connector
+// receives each base once.
 func TestResumeAtAnotherConnector(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(50)

@@ -19,7 +19,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// lossy is a source that loses the changes of some objects. Its lists still contain them.
+// lossy is a source that drops the changes of some objects. Its lists contain the changed
+// objects.
 type lossy struct {
 	*memory.Source
 	lost []api.Key
@@ -75,9 +76,9 @@ func TestAListThatContradictsTheCacheIsCounted(t *testing.T) {
 	})
 }
 
-// A list usually contains changes that the connector has not received yet. They do not
-// count as divergence. Neither do objects that cannot be served, or objects of another
-// history.
+// A list after an outage contains changes that the connector has not received. The
+// connector does not count them as divergence, nor objects that cannot be served, nor
+// objects of another history.
 func TestMissedChangesAreNoDivergence(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

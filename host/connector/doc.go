@@ -14,29 +14,29 @@
 //     goroutines (sendpool.go) writes in its place if the connection accepts a message without
 //     blocking ([NonblockingConn]). The reader's own goroutine writes what remains.
 //
-// There is no queue between session and connection. A slow reader costs no memory
-// and does not delay others. When it is ready, its session continues from the
-// cacher's history or state.
+// There is no queue between session and connection. A slow reader costs no memory and does
+// not delay other readers. When it is ready, its session continues from the cacher's
+// history or state.
 //
 // # Deltas
 //
-// The body of a modified object is encoded as a delta against an earlier version, its base. If
-// the delta exceeds three quarters of the base, the new version becomes a base instead. The
-// encoding is shared by all readers. Package session decides which readers also need the base.
-// Objects of a list are encoded completely.
+// The body of a modified object is encoded as a delta against an earlier version, its
+// base. If the delta exceeds three quarters of the base, the new version becomes a base
+// instead. All readers share the encoding. Package session decides which readers also need
+// the base. Objects of a list are never encoded as deltas.
 //
 // host/PERFORMANCE.md compares other thresholds (P9).
 //
 // # Confidentiality
 //
-// No byte derived from an object reaches a reader that may not read the object.
-// Readers share only public data, or data that each of them may read completely:
+// No byte derived from an object reaches a reader that may not read the object. Readers
+// share only public data, and data that each of these readers may read completely:
 //
 //   - Bodies refer to a dictionary that depends on the resource alone (package
 //     skeleton), and to earlier versions of the same object.
 //   - The [api.Scope] of a request is computed in one place (package selector). The policy
-//     permits or refuses it. The session and the Kubernetes API limit objects, faults, totals
-//     and pages to it.
+//     permits or refuses it. The session and the Kubernetes API limit objects, faults,
+//     totals and pages to this scope.
 //   - Only subscriptions to all objects of a resource share encoded changes.
 //
 // Readers do learn that other objects of the resource change. Every change of the
@@ -45,16 +45,15 @@
 //
 // # Lock and goroutines
 //
-// [Connector] has one mutex. It guards every cacher, every session and all
-// bookkeeping, because the core is single-threaded. It is never held during I/O,
-// scanning or compression of bodies. A block of a snapshot is compressed under it,
-// once for all readers. Each reader has a second mutex for writing to its connection;
-// only the reader's own goroutine waits for it.
+// [Connector] has one mutex. It guards every cacher, every session and all bookkeeping,
+// because the core is single-threaded. The mutex is never held during I/O, scanning or
+// compression of bodies. A block of a snapshot is compressed under the mutex, once for all
+// readers. Each reader has a second mutex for writing to its connection; only the reader's
+// own goroutine waits for the second mutex.
 //
-// There is one goroutine per upstream watch (run.go), and two per reader, one of
-// them the caller of [Connector.Serve] (reader.go). At most one goroutine per
-// processor writes for sleeping readers. [Connector.Close] waits for all of
-// them.
+// There is one goroutine per upstream watch (run.go), and two per reader, one of them the
+// caller of [Connector.Serve] (reader.go). At most one goroutine per processor writes for
+// sleeping readers. [Connector.Close] waits for all of these goroutines.
 //
 // # Freshness
 //
@@ -64,11 +63,11 @@
 //
 // # Faults
 //
-// A value is a fault if it does not parse, is too large or is stored under the key of
-// another object. A fault affects only its key. Readers receive the key and the
-// reason, keep the last good version, and continue. When a source fails, the connector
-// resumes from its last position after increasing pauses (rule R10). It relists the
-// resource only after a 410. Readers keep the old state until the list is complete,
+// A value that does not parse, is too large or is stored under the key of another object
+// causes a fault. A fault affects only the object with this key. Readers receive the key
+// and the reason, keep the last good version, and continue. When a source fails, the
+// connector resumes from its last position after increasing pauses (rule R10). It relists
+// the resource only after a 410. Readers keep the old state until the list is complete,
 // and then receive the differences in one step.
 //
 // # Limits

@@ -14,11 +14,12 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// evaluationChunk is the number of selector evaluations that are taken from a client's
-// allowance at a time. It bounds the evaluations that run while the lock is held once.
+// evaluationChunk is the number of selector evaluations that an evaluator takes from its
+// client's allowance at a time. It limits how many evaluations run before the lock is
+// released.
 const evaluationChunk = 1000
 
-// allowance limits the work that one client causes: its readers, and its lists and
+// allowance limits the work of one client, which includes its readers and its lists and
 // watches of the Kubernetes API. Guarded by Connector.mu.
 type allowance struct {
 	client      string
@@ -28,11 +29,11 @@ type allowance struct {
 	expiry      *time.Timer // deletes the allowance; runs while it has no users
 }
 
-// burst is the time after which an unused allowance is full.
+// burst is the time in which an empty allowance without users becomes full.
 const burst = time.Second
 
-// joinAllowance adds a reader or request to the allowance of a client, and returns the
-// allowance. The caller holds the lock and has identified the client.
+// joinAllowance adds a reader or request to the users of a client's allowance, and returns
+// the allowance. The caller holds the lock and has authenticated the client.
 func (c *Connector) joinAllowance(client string) *allowance {
 	a := c.allowances[client]
 	if a == nil {
@@ -51,9 +52,9 @@ func (c *Connector) joinAllowance(client string) *allowance {
 	return a
 }
 
-// leaveAllowance removes a reader or request. After the last one, the allowance is kept
-// until it would be full again, so that reconnecting does not grant another burst. The
-// caller holds the lock.
+// leaveAllowance removes a reader or request from the users of an allowance. An allowance
+// without users is kept until it is full again, so that reconnecting does not grant
+// another burst. The caller holds the lock.
 func (c *Connector) leaveAllowance(a *allowance) {
 	if a == nil {
 		return
@@ -74,7 +75,7 @@ func (c *Connector) leaveAllowance(a *allowance) {
 func (a *allowance) debt() time.Duration { return debtOf(a.evaluations) }
 
 // debtOf returns the time until the tokens that were taken in advance are refilled, or 0
-// if there are none.
+// if no tokens were taken in advance.
 func debtOf(l *rate.Limiter) time.Duration {
 	return time.Duration(-min(l.Tokens(), 0) / float64(l.Limit()) * float64(time.Second))
 }
@@ -91,25 +92,25 @@ func (c *Connector) refuseList(a *allowance) *api.Status {
 	return status
 }
 
-// evaluator is a consumer of an allowance. Its filters spend the meter, which is refilled
-// from the allowance. Guarded by Connector.mu.
+// evaluator is a reader, list or watch that consumes an allowance. Its selectors spend the
+// meter, which evaluate refills from the allowance. Guarded by Connector.mu.
 type evaluator struct {
 	meter     watcher.Meter
 	allowance *allowance // nil if the meter is never refilled
-	grantedAt time.Time  // when the next evaluations are granted; zero if none are requested
+	grantedAt time.Time  // when the requested evaluations are granted; zero if none are requested
 }
 
-// use lets e spend the allowance of the client if the request has selectors. The caller
-// holds the lock.
+// use connects e to the allowance of the client if the request has selectors. Without
+// selectors, the meter is never refilled. The caller holds the lock.
 func (c *Connector) use(e *evaluator, client string, s selector.Selection) {
 	if !s.Labels.Empty() || !s.Fields.Empty() {
 		e.allowance = c.joinAllowance(client)
 	}
 }
 
-// evaluate grants evaluations to an evaluator that has used up its own. If the allowance
-// of its client is used up too, evaluate returns how long to wait. The caller holds the
-// lock.
+// evaluate grants evaluations to an evaluator whose meter is exhausted, and returns 0. If
+// the allowance of the client is also used up, evaluate returns how long to wait. The
+// caller holds the lock.
 func (c *Connector) evaluate(e *evaluator) (wait time.Duration) {
 	for e.meter.Exhausted() && e.allowance != nil {
 		if e.grantedAt.IsZero() {
@@ -133,8 +134,9 @@ func newLimiter(perSecond int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), perSecond)
 }
 
-// pace waits until a limiter admits the given cost. A cost above the limiter's burst
-// counts as the burst, which is the allowance of one second.
+// pace waits until a limiter admits the given cost. It returns an error if ctx ends first.
+// A cost above the limiter's burst is reduced to the burst, which is the allowance of one
+// second.
 func (c *Connector) pace(ctx context.Context, l *limit.Limit, limiter *rate.Limiter, cost int) error {
 	wait := limiter.ReserveN(time.Now(), min(cost, limiter.Burst())).Delay()
 	if wait <= 0 {
@@ -154,9 +156,9 @@ func pause(ctx context.Context, wait time.Duration) error {
 }
 
 // costOf returns the cost of a message for rate limits. Message.Cost counts the message
-// and its subscriptions. Each other frame except the first adds one, because it is
-// processed under the lock. The size of a message does not limit these frames, because
-// most of them are small.
+// and its subscriptions. Each further frame except the first costs 1, because the
+// connector processes the frame under the lock. The size of a message hardly limits the
+// number of these frames, because most of them are small.
 func costOf(m *session.Message) int {
 	cost, others := m.Cost(), -1
 	for _, frame := range m.Frames {
@@ -167,8 +169,8 @@ func costOf(m *session.Message) int {
 	return cost + max(others, 0)
 }
 
-// paceMessage waits until the reader and its client may send a message of the given
-// cost. It runs in the goroutine that receives, which also sets the allowance.
+// paceMessage waits until the reader and its client may send a message of the given cost.
+// Only the receiving goroutine calls it, so it reads r.allowance without the lock.
 func (r *reader) paceMessage(ctx context.Context, cost int) error {
 	if err := r.connector.pace(ctx, limit.MaxMessageRate, r.messages, cost); err != nil || r.allowance == nil {
 		return err
@@ -177,23 +179,24 @@ func (r *reader) paceMessage(ctx context.Context, cost int) error {
 }
 
 const (
-	// costObjects is the number of objects or changes that count like one message.
+	// costObjects is the number of objects or changes that cost as much as one message.
 	costObjects = 100
-	// maxDebt is the longest time for which subscriptions delay the next message.
+	// maxDebt is the maximum time by which new subscriptions delay the next message.
 	maxDebt = 10 * time.Second
 )
 
 // chargeSubscription charges the reader and its client for the objects or changes that a
-// new subscription begins with. The charge delays their next messages and not the
-// subscription, which has been accepted. The caller holds the lock.
+// new subscription begins with. The charge delays later messages of both, but not the
+// subscription, which is already accepted. The caller holds the lock.
 func (r *reader) chargeSubscription(asked *session.Request) {
 	cost := r.connector.collections[asked.Resource].startOf(asked) / costObjects
 	debit(r.messages, cost)
 	debit(r.allowance.messages, cost)
 }
 
-// debit takes a cost from a limiter without waiting. One debit takes at most the
-// allowance of one second, so that a large collection does not delay its reader's credit.
+// debit takes a cost from a limiter without waiting. One debit takes at most the allowance
+// of one second, so that a large collection does not delay the credit frames of its reader
+// for long.
 func debit(l *rate.Limiter, cost int) {
 	now := time.Now()
 	left := int(l.TokensAt(now)) + l.Burst()*int(maxDebt/time.Second)
@@ -202,12 +205,12 @@ func debit(l *rate.Limiter, cost int) {
 	}
 }
 
-// startOf returns the number of objects and changes that a new subscription begins with.
-// A resumed one begins with changes, and a continued snapshot with changes and the
-// missing objects. All others begin with objects. It counts no objects outside the scope,
-// because a reader could infer their number from its delay. An object that is selected by
-// name costs nothing here, because its selector spends evaluations. The caller holds the
-// lock.
+// startOf returns the number of objects and changes that a new subscription begins with. A
+// resumed subscription begins with changes, and a continued snapshot with changes and the
+// missing objects. All other subscriptions begin with objects. startOf excludes objects
+// outside the scope, because a reader could infer their number from its delay. It returns
+// no objects for a selection by name, because that selector spends evaluations. The caller
+// holds the lock.
 func (col *collection) startOf(asked *session.Request) int {
 	c, f := col.cacher, asked.Frame
 	if !c.Ready() {

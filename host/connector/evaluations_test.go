@@ -15,15 +15,15 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// chunk is the number of evaluations that are granted to a reader at a time.
+// chunk is the number of evaluations that the connector grants to a reader at a time.
 const chunk = 1000
 
 func twoUsers() *book {
 	return &book{rights: map[string][]string{"ann": {"v1/pods", inDefault}, "eve": {"v1/pods"}}}
 }
 
-// floodAs connects a user and sends the frames. The connection stays open until the test
-// ends.
+// floodAs connects a user, sends the frames, and returns a function that waits for the
+// result of Serve. The connection stays open until the test ends.
 func (w *world) floodAs(token string, frames ...connectortest.Frame) (result func() error) {
 	r, result := w.readerAs(token)
 	require.NoError(w.t, r.Send(w.t.Context(), frames...))
@@ -32,8 +32,8 @@ func (w *world) floodAs(token string, frames ...connectortest.Frame) (result fun
 	return result
 }
 
-// evaluationsOf returns the evaluations of a user's subscriptions, and the oldest
-// version that any of them has reached.
+// evaluationsOf returns the number of evaluations of a user's subscriptions, and the
+// lowest resource version among these subscriptions.
 func (w *world) evaluationsOf(user string) (evaluations uint64, oldest api.ResourceVersion) {
 	for _, stats := range w.connector.Readers() {
 		for _, state := range stats.Subscriptions {
@@ -49,7 +49,7 @@ func (w *world) evaluationsOf(user string) (evaluations uint64, oldest api.Resou
 }
 
 func TestEvaluationsOfAUserAreLimitedWithoutDelayingOthers(t *testing.T) {
-	const perSecond, connections, changes = 10_000, 3, 1000 // far more than a chunk, so that the test detects separate allowances
+	const perSecond, connections, changes = 10_000, 3, 1000 // far more than a chunk, so that the test fails if each connection has its own allowance
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)
 	runBoth(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
 		w.fill(1)
@@ -84,8 +84,8 @@ func TestEvaluationsOfAUserAreLimitedWithoutDelayingOthers(t *testing.T) {
 	})
 }
 
-// A snapshot that evaluates a selector spends evaluations for every object, even if
-// none matches.
+// A snapshot with a selector spends evaluations on every object, even if no object
+// matches.
 func TestRepeatedSubscriptionsAreLimitedByEvaluations(t *testing.T) {
 	const perSecond, objects, rounds = 1000, 500, 100
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)
@@ -147,7 +147,7 @@ func TestReaderWithoutEvaluationsReceivesRefusalsAndErrors(t *testing.T) {
 		w.fill(5 * chunk)
 		eve, _ := w.readerAs("eve")
 		none := w.subscribe(eve, wire.Subscribe{Subscription: 1, FieldSelector: "status.phase=Failed"})
-		w.until(eve, func() bool { return none.Parts > 0 }) // the remaining evaluations would take an hour
+		w.until(eve, func() bool { return none.Parts > 0 }) // the rest of the snapshot would take an hour
 		synctest.Wait()
 		began := time.Now()
 

@@ -12,9 +12,9 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// If the source denies the connector a resource, its readers do not wait. They
-// receive the name of the right that the connector lacks, and are served once it has
-// that right.
+// If the source denies the connector a resource, readers do not wait. They receive the
+// name of the right that the connector lacks. Once the connector has the right, it serves
+// these readers.
 func TestAResourceThatTheConnectorMayNotReadIs403(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {
@@ -72,7 +72,7 @@ func TestAResourceThatTheConnectorMayNotReadIs403(t *testing.T) {
 	})
 }
 
-// Readers wait again once the source fails for another reason than a missing right.
+// If the source then fails for a reason other than a missing right, readers wait again.
 func TestReadersWaitDuringAnOutageAfterAMissingRight(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

@@ -6,8 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Hold runs a resource's upstream watch as if a reader used it, and returns after
-// the first complete list. The caller calls release once.
+// Hold runs the upstream watch of a resource as if a reader used it, and returns after the
+// first complete list. The caller must call release once, which ends the hold.
 func (c *Connector) Hold(ctx context.Context, resource api.Resource) (release func(), err error) {
 	col, err := c.hold(ctx, resource, waitForever)
 	if err != nil {
@@ -18,9 +18,9 @@ func (c *Connector) Hold(ctx context.Context, resource api.Resource) (release fu
 
 func waitForever(*collection) error { return nil }
 
-// hold is like Hold, and returns the collection, which the caller releases. It calls
+// hold is like Hold, but returns the collection, which the caller must release. It calls
 // waiting before it waits, and again after each failure of the source. If waiting returns
-// an error, hold returns that error.
+// an error, hold returns this error.
 func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting func(*collection) error) (*collection, error) {
 	for {
 		col, err := c.take(ctx, resource)
@@ -55,7 +55,8 @@ func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting fun
 	}
 }
 
-// take registers the caller as a user of the resource's collection.
+// take registers the caller as a user of the resource's collection, and returns the
+// collection without waiting for a list.
 func (c *Connector) take(ctx context.Context, resource api.Resource) (*collection, error) {
 	found := c.schema(ctx, resource)
 	if found.status != nil {
@@ -71,7 +72,7 @@ func (c *Connector) take(ctx context.Context, resource api.Resource) (*collectio
 	return col, nil
 }
 
-// release removes a user that take has registered.
+// release ends a registration by take.
 func (col *collection) release() {
 	c := col.connector
 	c.mu.Lock()

@@ -23,8 +23,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// unknown returns subscriptions to n unknown resources, numbered upward from the given
-// number.
+// unknown returns n subscriptions to unknown resources. Subscription numbers start at the
+// argument from.
 func unknown(from, n int) []connectortest.Frame {
 	frames := make([]connectortest.Frame, n)
 	for i := range frames {
@@ -33,7 +33,7 @@ func unknown(from, n int) []connectortest.Frame {
 	return frames
 }
 
-// terms returns n terms made from a pattern, joined by commas.
+// terms formats the numbers 0 to n-1 with a pattern, and joins the results with commas.
 func terms(n int, pattern string) string {
 	all := make([]string, n)
 	for i := range all {
@@ -61,8 +61,8 @@ func (w *world) untilEnd(r *connectortest.Reader) {
 	require.ErrorIs(w.t, r.UntilEnd(ctx), io.EOF)
 }
 
-// A reader that sends requests without reading responses is disconnected at the
-// limit, and receives the reason when it reads.
+// The connector disconnects a reader that sends requests without reading responses, when
+// the queued responses reach a limit. The reader receives the reason when it reads.
 func TestUnreadResponsesAreBounded(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		r, _, result := w.connect()
@@ -84,8 +84,7 @@ func TestUnreadResponsesAreBounded(t *testing.T) {
 	})
 }
 
-// A reader that reads its responses receives them at the rate at which it may
-// send requests.
+// A reader that reads responses receives them at the rate at which it may send requests.
 func TestReadResponsesAreShortAndRateLimited(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		r := w.reader()
@@ -109,9 +108,8 @@ func TestReadResponsesAreShortAndRateLimited(t *testing.T) {
 	})
 }
 
-// Each requested body counts like a message, because it costs the connector about as
-// much. The size of the messages would not limit these requests, because their frames are
-// small.
+// Each requested body counts as one message, because it costs the connector about as much.
+// A limit on message size would not limit these requests, because their frames are small.
 func TestRequestedBodiesAreRateLimited(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(250)
@@ -145,8 +143,8 @@ func (w *world) discard(r *connectortest.Reader) {
 	})
 }
 
-// A subscription is charged for the objects or changes that it begins with, and each
-// frame is charged as well. Both can be expensive although the frames are small.
+// The connector charges a reader for each frame, and for the objects or changes that a
+// subscription begins with. Small frames can cause much work.
 func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 	const objects, rate = 400, 250
 	replace := func(f wire.Subscribe) func(id uint32, source string) []connectortest.Frame {
@@ -179,7 +177,7 @@ func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runBoth(t, connector.Config{Limits: limit.NewSet().With(limit.MaxMessageRate, rate)}, func(t *testing.T, w *world) {
-				_, first := w.synced() // starts the history before the following changes
+				_, first := w.synced() // starts the history before the changes below
 				w.fill(objects)
 				r := w.reader()
 				w.discard(r)
@@ -231,8 +229,8 @@ func (w *world) assertNotPaced(began time.Time) {
 	assert.Zero(w.t, w.connector.Limits().Refusals(limit.MaxClientMessageRate))
 }
 
-// A dashboard that opens 20 collections with 40,000 objects, closes half of them, and
-// connects again is not delayed.
+// The connector does not delay a dashboard that opens 20 collections with up to 40,000
+// objects, closes half of the subscriptions, and connects again.
 func TestADashboardIsNotPaced(t *testing.T) {
 	for name, objects := range map[string]int{"small collections": 100, "large collections": 2000} {
 		t.Run(name, func(t *testing.T) {
@@ -264,8 +262,8 @@ func TestADashboardIsNotPaced(t *testing.T) {
 	}
 }
 
-// A reader that resumes 50 subscriptions after 200 changes of each resource is not
-// delayed.
+// The connector does not delay a reader that resumes 50 subscriptions after 200 changes of
+// each resource.
 func TestAReconnectIsNotPaced(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		resources := w.namespaced(25)
@@ -299,8 +297,8 @@ func TestAReconnectIsNotPaced(t *testing.T) {
 	})
 }
 
-// Tabs of one client that connect at the same time are not delayed. Their connections
-// send the subscriptions with the Hello.
+// The connector does not delay 500 tabs of one client that connect at the same time. Each
+// tab sends its subscription together with the Hello.
 func TestTabsThatConnectAfterARestartAreNotPaced(t *testing.T) {
 	const tabs, objects = 500, 250
 	run(t, connector.Config{Access: twoUsers()}, func(t *testing.T, w *world) {
@@ -326,9 +324,9 @@ func TestTabsThatConnectAfterARestartAreNotPaced(t *testing.T) {
 	})
 }
 
-// One subscription takes at most the allowance of one second, and all of them together
-// delay the next message by at most ten seconds. The delay is bounded so that credit
-// arrives in time.
+// One subscription takes at most the allowance of one second, and all subscriptions
+// together delay the next message by at most ten seconds. This limit lets Credit frames
+// arrive in time.
 func TestLargeCollectionsDelayTheirReaderBriefly(t *testing.T) {
 	for name, c := range map[string]struct {
 		subscriptions int
@@ -359,8 +357,8 @@ func TestLargeCollectionsDelayTheirReaderBriefly(t *testing.T) {
 	}
 }
 
-// The subscriptions of a client delay all of its connections, including later ones. They
-// do not delay other clients.
+// The subscriptions of a client delay the messages of all its connections, including later
+// connections. They do not delay other clients.
 func TestSubscriptionsAreChargedToTheirClient(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxClientMessageRate, 10)
 	runBoth(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
@@ -378,7 +376,7 @@ func TestSubscriptionsAreChargedToTheirClient(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, eve.Conn.Close(nil))
 		require.NoError(t, result())
-		time.Sleep(2 * time.Second) // longer than a burst
+		time.Sleep(2 * time.Second) // longer than burst, so only the debt keeps the allowance
 
 		began, before := time.Now(), limits.Refusals(limit.MaxClientMessageRate)
 		for range 2 { // the connector reads the second message after it has accepted the first
@@ -461,8 +459,8 @@ func TestSelectorsAreLimited(t *testing.T) {
 	})
 }
 
-// The default limits of a session equal those of package limit. Sessions at the edge have
-// no host that configures them.
+// The default limits of a session equal those of package limit. Sessions at the edge use
+// these defaults, because no host configures them.
 func TestSessionDefaultsEqualTheLimits(t *testing.T) {
 	limits := limit.NewSet()
 	c := session.Config{}.WithDefaults()

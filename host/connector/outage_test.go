@@ -17,7 +17,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// outage is a source that can be unavailable or refuse streams, and that counts requests.
+// outage is a source that can be unavailable or refuse streams. It counts probes and
+// streams.
 type outage struct {
 	*memory.Source
 	away     atomic.Bool
@@ -70,8 +71,8 @@ func runOutage(t *testing.T, o *outage, f func(t *testing.T, w *world)) {
 	})
 }
 
-// The pauses between attempts grow to a minute, but the end of an outage ends the current
-// pause.
+// The pauses between attempts grow to a minute. When the source responds to a probe again,
+// the current pause ends early.
 func TestCollectionIsCurrentSoonAfterAnOutage(t *testing.T) {
 	for _, length := range []time.Duration{5 * time.Second, 75 * time.Second, 20 * time.Minute} {
 		t.Run(length.String(), func(t *testing.T) {
@@ -108,7 +109,7 @@ func TestProbesAreOnePerSecondForAllCollections(t *testing.T) {
 	})
 }
 
-// The pauses keep growing if the source responds to probes but fails every stream.
+// If the source responds to probes but fails every stream, the pauses keep growing.
 func TestFailingSourceIsRetriedWithPauses(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {
@@ -150,8 +151,8 @@ func TestReadyWithoutACollectionProbesTheSource(t *testing.T) {
 	})
 }
 
-// A connector with a stale collection is ready, so that an outage does not remove all
-// replicas from a load balancer.
+// A connector with a stale collection is ready, so that an outage of the source does not
+// remove all replicas from a load balancer.
 func TestReadyWhileACollectionIsCached(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {
@@ -195,7 +196,7 @@ func TestConcurrentCallersShareAProbe(t *testing.T) {
 	})
 }
 
-// A probe continues for the other callers if its first caller leaves.
+// If the caller that started a probe leaves, the probe continues for the other callers.
 func TestProbeContinuesAfterItsFirstCaller(t *testing.T) {
 	o := &outage{slow: 2 * time.Second}
 	runOutage(t, o, func(t *testing.T, w *world) {

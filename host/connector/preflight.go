@@ -13,9 +13,9 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// preflight contains the results that a message needs from the source and the
-// policy. They are requested before the message is processed under the lock, because
-// requests may use the network.
+// preflight contains the results from the source and the policy that a message needs. The
+// reader requests these results before it processes the message under the lock, because
+// the requests may use the network.
 type preflight struct {
 	prompts  bool // the message requests progress
 	greeting bool // the message has a Hello
@@ -33,13 +33,15 @@ type right struct {
 	reviewAt time.Time
 }
 
-// schema is the source's description of a resource.
+// schema is the source's description of a resource, or the status if the source returned
+// none.
 type schema struct {
 	schema *api.Schema
 	status *api.Status
 }
 
-// has reports whether status is the result of one of the requests.
+// has reports whether status is one of the refusals that preflight received from the
+// policy or the source.
 func (p *preflight) has(status *api.Status) bool {
 	if status == p.refused {
 		return true
@@ -57,8 +59,8 @@ func (p *preflight) has(status *api.Status) bool {
 	return false
 }
 
-// preflight sends all requests that a message needs. It leaves errors in the message to
-// the session, which reports them.
+// preflight sends all requests that a message needs. It ignores errors in the message,
+// which the session reports.
 func (r *reader) preflight(ctx context.Context, message *session.Message) *preflight {
 	found := &preflight{schemas: map[api.Resource]schema{}, rights: map[access.Request]right{}}
 	user := r.currentUser()
@@ -89,8 +91,9 @@ func (r *reader) authenticateHello(ctx context.Context, hello *wire.Hello, found
 	found.user, found.refused = r.connector.access.Authenticate(ctx, found.token)
 }
 
-// authorize asks the policy about a subscription, and looks up the resource only if the
-// policy permits it. A refusal thus does not disclose whether the resource exists.
+// authorize requests the policy's decision about a subscription, and looks up the resource
+// only if the policy permits the subscription. A refusal thus does not disclose whether
+// the resource exists.
 func (r *reader) authorize(ctx context.Context, user *access.User, asked *session.Request, found *preflight) {
 	request := accessRequest(asked)
 	if _, known := found.rights[request]; known {
@@ -106,7 +109,7 @@ func (r *reader) authorize(ctx context.Context, user *access.User, asked *sessio
 	}
 }
 
-// accessRequest returns the request that the policy decides for a subscription.
+// accessRequest returns the access request for a subscription, which the policy decides.
 func accessRequest(asked *session.Request) access.Request {
 	return access.NewRequest(asked.Resource, strings.Clone(asked.Frame.Namespace), asked.Selection.Fields)
 }

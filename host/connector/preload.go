@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/backoff"
 )
 
-// preload caches a resource until the connector closes. The history then begins before
-// the first reader arrives, so that readers of another connector can resume here.
+// preload caches a resource until the connector closes. The history then begins before the
+// first reader arrives, so that readers of another connector can resume at this one.
 func (c *Connector) preload(resource api.Resource) {
 	var pauses backoff.Pauses
 	var last error
@@ -39,7 +39,7 @@ func (c *Connector) preload(resource api.Resource) {
 }
 
 // permitted returns an error if the source does not permit the connector to read a
-// collection.
+// collection, and nil otherwise.
 func permitted(col *collection) error {
 	if status := col.denial(); status != nil {
 		return status
@@ -47,8 +47,8 @@ func permitted(col *collection) error {
 	return nil
 }
 
-// tried removes a resource from those that Preloaded waits for, because it has been
-// listed or cannot be.
+// tried removes a resource from preloading, the resources that Preloaded reports. The
+// resource has been listed or cannot be listed.
 func (c *Connector) tried(resource api.Resource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,8 +56,8 @@ func (c *Connector) tried(resource api.Resource) {
 }
 
 // Preloaded returns an error while resources of Config.Preload are being listed for the
-// first time. Resources that do not exist, or that the connector may not read, do not
-// delay it.
+// first time. Otherwise, it returns nil. It ignores resources that do not exist, or that
+// the connector may not read.
 func (c *Connector) Preloaded() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

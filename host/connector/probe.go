@@ -19,9 +19,10 @@ const (
 	probePause = time.Second
 )
 
-// Ready returns nil if readers can be served: from a cached collection, which may be
-// stale, or because the source responds. An unreachable source therefore does not remove
-// every replica from a load balancer. Stats reports which collections are current.
+// Ready returns nil if the connector can serve readers: it has a cached collection, which
+// may be stale, or the source responds. Otherwise, it returns the error of the source. An
+// unreachable source therefore does not remove every replica from a load balancer. Stats
+// reports which collections are current.
 func (c *Connector) Ready(ctx context.Context) error {
 	if c.cached() {
 		return nil
@@ -50,7 +51,7 @@ type probe struct {
 	last *probed
 }
 
-// probed is one request. at and err are set before done is closed.
+// probed is one probe of the source. The fields at and err are set before done is closed.
 type probed struct {
 	done chan struct{}
 	at   time.Time
@@ -103,8 +104,8 @@ func (r *probed) usable() bool {
 	}
 }
 
-// run sends the request. It continues when its caller's context ends, because other
-// callers wait for the result.
+// run sends the request and records the result. It continues when its caller's context
+// ends, because other callers may wait for the result.
 func (p *probe) run(r *probed) {
 	ctx, cancel := context.WithTimeout(p.ends, probeTimeout)
 	defer cancel()
@@ -120,9 +121,10 @@ type retry struct {
 	away   bool // the last probe failed
 }
 
-// sleep waits between two attempts. It returns early if the source responds again after
-// an outage, but never before earliest, the delay that the source demands. If the source
-// responds and the next attempt still fails, the full wait applies.
+// sleep waits between two attempts. It returns early if the source responds again after an
+// outage, but not before the duration earliest, which the source demands. An early return
+// requires a new failed probe, so a source that responds but fails streams gets full
+// waits.
 func (r *retry) sleep(ctx context.Context, wait, earliest time.Duration) {
 	until := time.Now().Add(wait)
 	if r.probe.source == nil {

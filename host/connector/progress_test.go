@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// elsewhere changes another resource. The stream of pods receives the new revision only
-// after a request for progress.
+// elsewhere changes a node, and returns its version. The stream of pods receives this
+// version only after a request for progress.
 func (w *world) elsewhere() api.ResourceVersion {
 	return w.source.Put(api.Resource{Version: "v1", Name: "nodes"}, "n1", []byte(`{"metadata":{"name":"n1"}}`))
 }
@@ -44,7 +44,7 @@ func TestC35_ProgressIsRequestedUntilTheVersionArrives(t *testing.T) {
 		assert.Equal(t, w.source.Revision(), found.ResourceVersion)
 
 		next := w.source.Revision() + 1
-		time.AfterFunc(2*time.Second, func() { w.elsewhere() }) // after some requests without an effect
+		time.AfterFunc(2*time.Second, func() { w.elsewhere() }) // after some requests for progress that report no newer version
 		found, err = list(next)
 		require.NoError(t, err)
 		assert.Equal(t, next, found.ResourceVersion)

@@ -17,45 +17,45 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// MessageConn is a connection to one reader. It transports complete messages in
-// order. Read is called from one goroutine, Write and then Close from another.
+// MessageConn is a connection to one reader. It transports complete messages in order. One
+// goroutine calls Read; another one calls Write and finally Close.
 type MessageConn interface {
 	// Read returns the next message, which the caller owns. It returns io.EOF if the
 	// reader closed the connection properly, or a *api.Status if the reader violated the
 	// rules of the transport.
 	Read(ctx context.Context) ([]byte, error)
-	// Write sends one message, and does not retain it. It may block, which slows
-	// down the session of a slow reader. All calls use the same context, except for
-	// the closing status.
+	// Write sends one message, and does not retain it. It may block, which slows down only
+	// the session of this reader. All calls use the same context, except for the closing
+	// status.
 	Write(ctx context.Context, message []byte) error
-	// Close closes the connection, interrupts Read, and sends the reason to the
-	// reader if the transport can. The reason is nil if the reader left, or a
-	// *api.Status if the connector closes the connection. Close is called once.
+	// Close closes the connection, interrupts Read, and sends the reason to the reader if the
+	// transport can. The reason is nil if the reader left, or a *api.Status if the connector
+	// closes the connection. The connector calls Close once.
 	Close(reason error) error
 }
 
-// NonblockingConn is a MessageConn that supports writes without blocking. A few goroutines
-// can then send a change to many readers. TryLock and TryWrite are called from one
-// goroutine at a time, and not during Write or Flush. Bytes that TryWrite has
+// NonblockingConn is a MessageConn that also supports nonblocking writes, so that a few
+// goroutines can send a change to many readers. The connector calls TryLock and TryWrite
+// from one goroutine at a time, and not during Write or Flush. Bytes that TryWrite has
 // buffered are written before the bytes of Write and Close.
 type NonblockingConn interface {
 	MessageConn
-	// TryLock prevents other writes until TryWrite, and returns true. If a write is
-	// running or buffered, it returns false instead. It does not block.
+	// TryLock prevents other writes until TryWrite, and returns true. If a write is running
+	// or buffered, TryLock returns false and prevents none. It does not block.
 	TryLock() bool
-	// TryWrite ends the lock of TryLock. It writes as much of the message as possible
-	// without blocking, and reports whether it wrote the entire message. Otherwise it
-	// buffers the rest, and a Flush must follow. It does not retain the message.
+	// TryWrite ends the lock of TryLock. It writes as much of the message as possible without
+	// blocking, and reports whether it wrote the entire message. If not, it buffers a copy of
+	// the rest, and the caller must call Flush. It does not retain the message.
 	TryWrite(message []byte) (sent bool)
 	// Flush writes the buffered bytes. Like Write, it may block.
 	Flush(ctx context.Context) error
 }
 
-// reader is one connection. It is the session's backend.
+// reader is one connection of a reader. It implements session.Backend.
 type reader struct {
 	// The first fields are used for every message. They are adjacent to share few cache
-	// lines, because a thousand readers do not fit in the processor's cache. session,
-	// sent, received and woken are guarded by connector.mu.
+	// lines, because a thousand readers do not fit in the processor's cache. connector.mu
+	// guards session, sent, received and woken.
 	connector *Connector
 	conn      MessageConn
 	signal    chan struct{} // capacity 1; there may be data to send
@@ -65,11 +65,11 @@ type reader struct {
 	session   *session.Session
 	sent      Sent
 	received  time.Time // when the source delivered the oldest unsent change; zero if there is none
-	evaluator           // meter of the selectors; its allowance is that of the client, nil before the Hello
+	evaluator           // meter of the selectors; its allowance is the client's, or nil before the Hello
 	sender    sender
 	messages  *rate.Limiter // messages that the reader may send
 
-	resources []api.Resource // resources that it may subscribe to; nil for all
+	resources []api.Resource // resources that the reader may subscribe to; nil for all
 	address   netip.Prefix   // address block of the client; see access.Client.Block
 	number    uint64         // increases with every reader
 	silence   *time.Timer    // sets silent if no Hello arrives in time; runs until the Hello
@@ -91,7 +91,7 @@ type reader struct {
 	// tokenReviewAt is the time of the next review of the token.
 	tokenReviewAt time.Time
 	expiry        *time.Timer // expiry of the token; nil if it does not expire
-	stopWatching  func() bool // registration for the withdrawal of the token; nil if there is none
+	stopWatching  func() bool // cancels the registration of tokenWithdrawn; nil if there is none
 }
 
 // Serve serves one reader until the reader leaves or violates the protocol, ctx ends, or
@@ -187,8 +187,8 @@ func (r *reader) leave() {
 	delete(c.readers, r)
 }
 
-// receive passes messages to the session until the reader leaves or violates the
-// protocol.
+// receive passes messages to the session until the reader leaves or violates the protocol.
+// It returns the reason.
 func (r *reader) receive(ctx context.Context) error {
 	for {
 		message, err := r.conn.Read(ctx)
@@ -227,8 +227,8 @@ func (r *reader) accept(ctx context.Context, message *session.Message) error {
 	return err
 }
 
-// countRefusal counts a refusal by the session. Refusals that preflight found were
-// already counted. The caller holds the lock.
+// countRefusal counts a refusal by the session. It skips refusals that preflight received,
+// because they are already counted. The caller holds the lock.
 func (r *reader) countRefusal(status *api.Status) {
 	if r.found == nil || !r.found.has(status) {
 		r.connector.config.Limits.CountStatus(status)
@@ -245,13 +245,14 @@ func (r *reader) requestProgress() {
 	}
 }
 
-// authenticate implements session.Config.Authenticate with the decision that preflight
-// found. The caller holds the lock.
+// authenticate implements session.Config.Authenticate. It returns the decision that
+// preflight received, or refuses the reader if max-readers is reached. The caller holds
+// the lock.
 func (r *reader) authenticate(string) *api.Status {
 	switch {
 	case r.found.refused != nil:
 		return r.found.refused
-	case r.found.user == nil: // preflight did not find the Hello that the session found
+	case r.found.user == nil: // the session found a Hello that preflight did not find
 		return api.Internal("the token was not checked: send the Hello in a separate message")
 	}
 	if r.found.refused = r.connector.greet(); r.found.refused != nil {
@@ -279,7 +280,7 @@ func (r *reader) Collection(asked *session.Request) (*session.Collection, *api.S
 	case found.status != nil:
 		return nil, found.status
 	}
-	if r.connector.config.Limits.Reached(limit.MaxMemory) { // the session counts refused subscriptions
+	if r.connector.config.Limits.Reached(limit.MaxMemory) { // LimitReached does not count; the session counts refused subscriptions
 		return nil, api.LimitReached(limit.MaxMemory.Code, limit.MaxMemory.Name, noMemory)
 	}
 	collection, status := r.connector.acquire(r, found.schema)
@@ -297,8 +298,8 @@ func (r *reader) Release(resource api.Resource) {
 	r.connector.release(r, resource)
 }
 
-// Wake implements session.Backend. The caller holds the lock, which sending needs,
-// so Wake only marks the reader.
+// Wake implements session.Backend. It only marks the reader, because sending acquires the
+// lock, which the caller holds.
 func (r *reader) Wake() {
 	if !r.woken {
 		r.woken = true

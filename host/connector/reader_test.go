@@ -27,7 +27,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// raw is a frame whose bytes the test chooses.
+// raw is a frame with arbitrary bytes, such as a malformed one.
 type raw []byte
 
 func (f raw) Append(dst []byte) []byte { return append(dst, f...) }
@@ -203,8 +203,8 @@ func TestReaderThatStopsReadingIsDisconnected(t *testing.T) {
 	})
 }
 
-// Readers without credit, and readers that do not read, do not delay others and use
-// no memory for missed events.
+// Readers without credit and readers that do not read neither delay other readers nor use
+// memory for missed events.
 func TestSlowReadersDoNotDelayOthers(t *testing.T) {
 	runBoth(t, connector.Config{History: history.Limits{MaxCapacity: 256}}, func(t *testing.T, w *world) {
 		w.fill(50)
@@ -285,8 +285,8 @@ func TestConcurrentReadersOfAFailingSource(t *testing.T) {
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
-// churn may disturb the source, and then makes a change that every reader receives. Without that
-// change, the last reader could wait forever.
+// churn may disturb the source, and then writes a pod. Without this write, the last reader
+// could wait for a change forever.
 func churn(src *memory.Source, rng *rand.Rand) {
 	name := fmt.Sprintf("pod-%05d", rng.IntN(250))
 	switch rng.IntN(2000) {
@@ -319,7 +319,7 @@ func hammer(t *testing.T, c *connector.Connector, src *memory.Source, seed uint6
 	}
 }
 
-// visit runs the reader's side of one connection, which leaves at a random stage.
+// visit runs the reader's side of one connection, and returns at a random stage.
 func visit(ctx context.Context, r *connectortest.Reader, src *memory.Source, rng *rand.Rand) error {
 	switch rng.IntN(4) {
 	case 0:
@@ -369,8 +369,9 @@ func TestMessageRateOfAReaderIsLimitedWithoutDelayingOthers(t *testing.T) {
 	})
 }
 
-// Each fragment of a large object may take the full WriteTimeout. A reader that reads one fragment
-// in 50 seconds stays connected, however long the object takes.
+// Each fragment of a large object may take the full WriteTimeout. A reader that reads one
+// fragment in 50 seconds stays connected, even if the whole object takes longer than
+// WriteTimeout.
 func TestSlowReaderOfALargeObjectStaysConnected(t *testing.T) {
 	for name, before := range map[string]bool{"in the snapshot": true, "as an event": false} {
 		t.Run(name, func(t *testing.T) {
@@ -401,7 +402,7 @@ func TestSlowReaderOfALargeObjectStaysConnected(t *testing.T) {
 	}
 }
 
-// putLarge puts an object of about 1.4 MB that does not compress.
+// putLarge writes a pod of about 1.4 MB that hardly compresses.
 func (w *world) putLarge(name string) api.ResourceVersion {
 	random := make([]byte, 700_000)
 	rng := rand.NewChaCha8([32]byte{1})

@@ -28,8 +28,8 @@ type grant struct {
 	reviewAt time.Time
 }
 
-// reviewBy returns when to review a decision that expires at the given time. The result
-// is at most ReviewInterval from now. A zero time means that the decision does not
+// reviewBy returns when to review a decision that expires at the given time. The result is
+// at most ReviewInterval from now. A zero argument means that the decision does not
 // expire.
 func (c *Connector) reviewBy(expires time.Time) time.Time {
 	latest := time.Now().Add(c.config.ReviewInterval)
@@ -52,15 +52,15 @@ type reviews struct {
 	// running is closed at the end of the running review, and nil if none runs.
 	// Guarded by connector.mu.
 	running   chan struct{}
-	notBefore time.Time // earliest time of the next review; used only by the running one
-	// timer starts the next review. It is nil before startReviews, and if the policy is
-	// access.Everyone. Guarded by connector.mu.
+	notBefore time.Time // earliest time of the next review; used only by the running review
+	// timer starts the next review. It is nil before startReviews, and always nil if the
+	// policy is access.Everyone. Guarded by connector.mu.
 	timer *time.Timer
 }
 
-// startReviews repeats expired decisions until ctx ends. If the policy cannot decide,
-// the rights stay granted. The caller ends ctx before it calls stop, which waits for
-// a running review.
+// startReviews starts to repeat expired decisions, until ctx ends. If the policy cannot
+// decide, the rights stay granted. The caller cancels ctx before it calls stop, which
+// waits for a running review.
 func (r *reader) startReviews(ctx context.Context) (stop func()) {
 	c := r.connector
 	if c.config.Access == access.Everyone() {
@@ -80,16 +80,18 @@ func (r *reader) startReviews(ctx context.Context) (stop func()) {
 	}
 }
 
-// scheduleReview starts review, which computes the time of the next review. It is called
-// after each new or changed decision. The caller holds the lock of the connector.
+// scheduleReview starts review in the timer's goroutine, to compute the time of the next
+// review. Callers use it after each new or changed decision, and hold the lock of the
+// connector.
 func (r *reader) scheduleReview() {
 	if r.reviews.timer != nil {
 		r.reviews.timer.Reset(0)
 	}
 }
 
-// review repeats the decisions that have expired, and schedules the next review. A
-// review that is already running also repeats the decisions that have expired since.
+// review repeats the decisions that have expired, and schedules the next review. If a
+// review is already running, that review also repeats these decisions, and this call
+// returns.
 func (r *reader) review(ctx context.Context) {
 	c, v := r.connector, &r.reviews
 	c.mu.Lock()
@@ -107,8 +109,9 @@ func (r *reader) review(ctx context.Context) {
 	v.running = nil
 }
 
-// reviewIsDue reports whether a decision has expired and the minimum time since the
-// last review has passed. Otherwise it schedules a review. The caller holds the lock.
+// reviewIsDue reports whether a decision has expired and the minimum time since the last
+// review has passed. Otherwise it schedules a review, unless ctx has ended. The caller
+// holds the lock.
 func (r *reader) reviewIsDue(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -121,8 +124,8 @@ func (r *reader) reviewIsDue(ctx context.Context) bool {
 	return false
 }
 
-// reviewDue returns when the first decision expires, or notBefore if that is later.
-// The caller holds the lock.
+// reviewDue returns when the first decision is due for review, or the time notBefore if
+// this is later. The caller holds the lock.
 func (r *reader) reviewDue(notBefore time.Time) time.Time {
 	if r.user == nil {
 		return r.connector.reviewBy(time.Time{})
@@ -139,8 +142,8 @@ func (r *reader) reviewDue(notBefore time.Time) time.Time {
 	return due
 }
 
-// reviewOnce reviews the token and every right. Decisions that have not expired come
-// from the policy's cache. It returns the minimum time until the next review.
+// reviewOnce reviews the token and every right. The policy answers from its cache if a
+// decision has not expired. reviewOnce returns the minimum time until the next review.
 func (r *reader) reviewOnce(ctx context.Context) time.Duration {
 	c := r.connector
 	c.mu.Lock()
@@ -195,7 +198,7 @@ func (r *reader) setUser(user *access.User) {
 	}
 }
 
-// tokenWithdrawn schedules an immediate review of the token.
+// tokenWithdrawn starts a review of the token without delay.
 func (r *reader) tokenWithdrawn() {
 	r.connector.mu.Lock()
 	defer r.connector.mu.Unlock()
@@ -203,8 +206,8 @@ func (r *reader) tokenWithdrawn() {
 	r.scheduleReview()
 }
 
-// unwatchToken cancels the registration of setUser for the withdrawal of the token. The
-// caller holds the lock.
+// unwatchToken stops calls of tokenWithdrawn for the current token, which setUser has
+// registered. The caller holds the lock.
 func (r *reader) unwatchToken() {
 	if r.stopWatching != nil {
 		r.stopWatching()
@@ -212,8 +215,8 @@ func (r *reader) unwatchToken() {
 	}
 }
 
-// renewRights reviews the given rights. It reports whether the policy has decided all of
-// them.
+// renewRights reviews the given rights, and reports whether the policy could decide every
+// one.
 func (r *reader) renewRights(ctx context.Context, user *access.User, rights map[uint32]grant) bool {
 	c := r.connector
 	var mu sync.Mutex
@@ -240,7 +243,8 @@ func (r *reader) renewRights(ctx context.Context, user *access.User, rights map[
 	return decided
 }
 
-// renew extends a right or ends its subscription. Other subscriptions continue.
+// renew extends the right of a subscription, or ends the subscription if the right is
+// refused. Other subscriptions continue.
 func (r *reader) renew(id uint32, request access.Request, reviewAt time.Time, refused *api.Status) {
 	c := r.connector
 	c.mu.Lock()
@@ -256,7 +260,7 @@ func (r *reader) renew(id uint32, request access.Request, reviewAt time.Time, re
 	}
 }
 
-// expel ends the connection of a reader that may no longer be connected.
+// expel ends the connection with a status, because the reader may no longer be connected.
 func (r *reader) expel(status *api.Status) {
 	select {
 	case r.expelled <- status:

@@ -18,8 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// slowPolicy is a policy that responds with a delay. It decides when it receives
-// the request.
+// slowPolicy is a policy that decides when it receives a request, and responds later.
 type slowPolicy struct {
 	access.Policy
 	takes     time.Duration
@@ -39,8 +38,8 @@ func (p *slowPolicy) Authenticate(context.Context, string) (*access.User, *api.S
 	return &access.User{Name: "ann", Valid: valid}, nil
 }
 
-// A token that is withdrawn during a review, after the policy has accepted it again, is
-// reviewed once more.
+// If a token is withdrawn during a review, after the policy has decided to accept it, the
+// connector reviews the token again.
 func TestTokenWithdrawnDuringAReviewIsReviewedAgain(t *testing.T) {
 	const interval, takes = time.Minute, 2 * time.Second
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 )
 
 // run streams from the source to the collection until ctx ends or the schema changes. It
-// is the goroutine of the upstream watch, which processes all output of the source.
+// runs in the goroutine of the upstream watch, which also processes all output of the
+// source.
 func (col *collection) run(ctx context.Context, decoder *decoder) {
 	s := &sink{col: col, decoder: decoder}
 	again := retry{probe: col.connector.probe}
@@ -30,7 +31,7 @@ func (col *collection) run(ctx context.Context, decoder *decoder) {
 		wait := max(again.pauses.Next(time.Now()), earliest)
 		if expired(err) {
 			s.at = 0
-			if from != 0 { // list immediately, unless the list itself expired
+			if from != 0 { // relist immediately, unless a list expired
 				wait = 0
 			}
 		}
@@ -39,7 +40,8 @@ func (col *collection) run(ctx context.Context, decoder *decoder) {
 	}
 }
 
-// retryAfter returns the delay that the source requests (rule R9).
+// retryAfter returns the delay that the source requests before the next attempt, or 0 if
+// it requests none (rule R9).
 func retryAfter(err error) time.Duration {
 	var status *api.Status
 	if !errors.As(err, &status) {
@@ -85,8 +87,9 @@ func (col *collection) missingRight() string {
 	return "the connector is not allowed to list and watch " + col.resource.String() + " in its cluster; grant it this right"
 }
 
-// denial returns a 403 while the source refuses the connector the resource. It omits
-// the error of the source, which names the account of the connector.
+// denial returns a 403 while the source denies the connector the resource, and nil
+// otherwise. The 403 omits the error text of the source, which names the account of the
+// connector.
 func (col *collection) denial() *api.Status {
 	c := col.connector
 	c.mu.Lock()
@@ -97,7 +100,7 @@ func (col *collection) denial() *api.Status {
 	return api.Forbidden(col.missingRight() + ", the log of the connector has the details")
 }
 
-// nextFailure returns a channel that is closed when the source fails again.
+// nextFailure returns a channel that the collection closes when the source next fails.
 func (col *collection) nextFailure() <-chan struct{} {
 	c := col.connector
 	c.mu.Lock()
@@ -105,8 +108,8 @@ func (col *collection) nextFailure() <-chan struct{} {
 	return col.failure
 }
 
-// recovered ends an outage, because the source has delivered data. A stream that has only
-// started is not enough. The caller holds the lock.
+// recovered ends an outage, if there is one. Callers call it when the source has delivered
+// data; the start of a stream is not enough. The caller holds the lock.
 func (col *collection) recovered() {
 	if col.status.failures == 0 {
 		return

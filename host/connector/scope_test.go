@@ -87,7 +87,7 @@ func TestFaultsAreReportedWithinTheAuthorizedScope(t *testing.T) {
 	})
 }
 
-// Only readers that received a fault are notified when it ends.
+// Only readers that received a fault are notified when the fault ends.
 func TestFaultsAreRetractedWithinTheAuthorizedScope(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.putAll("team-a/one", "team-a/two", "team-b/two")

@@ -37,8 +37,8 @@ func expensive() []connectortest.Frame {
 	return all
 }
 
-// The cost of a change for a reader depends only on its own selectors. It grows with
-// their number of fields, and not with their number of terms.
+// The cost of a change for a reader depends only on the selectors of this reader. It grows
+// with the number of distinct fields in them, not with the number of terms.
 func TestEvaluationsOfAReaderAreBoundedSeparately(t *testing.T) {
 	const changes = 50
 	measure := func(abusers int) (healthy, abusive uint64) {
@@ -83,10 +83,10 @@ func (w *world) abuse(frames ...connectortest.Frame) {
 	synctest.Wait()
 }
 
-// BenchmarkHealthyReaderBesideExpensiveSelectors measures the effect of readers with
-// the most expensive permitted selectors on healthy readers. It reports the median time
-// from a change to its delivery, with and without them. Changes alternate between the
-// two connectors, so that the load of the machine is the same for both.
+// BenchmarkHealthyReaderBesideExpensiveSelectors measures how readers with the most
+// expensive permitted selectors affect a healthy reader. It reports the median time from a
+// change to its delivery, with and without the expensive readers. Changes alternate
+// between two connectors, so that both run under the same load of the machine.
 func BenchmarkHealthyReaderBesideExpensiveSelectors(b *testing.B) {
 	for _, abusers := range []int{1, 10, 50} {
 		b.Run(fmt.Sprintf("abusers=%d", abusers), func(b *testing.B) {
@@ -108,7 +108,7 @@ func median[T cmp.Ordered](all []T) T {
 	return all[len(all)/2]
 }
 
-// delivery measures deliveries of a connector to a healthy reader.
+// delivery measures how fast a connector delivers changes to a healthy reader.
 type delivery struct {
 	b      *testing.B
 	source *memory.Source
@@ -172,7 +172,7 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// lockHolder is a Timings that holds the connector's lock after the first list of a
+// lockHolder is a Timings that keeps the connector's lock held after the first list of a
 // resource, until the channel released is closed. The connector calls InitialSync under
 // its lock.
 type lockHolder struct{ held, released chan struct{} }
@@ -184,10 +184,10 @@ func (l lockHolder) InitialSync(api.Resource, time.Duration) {
 
 func (lockHolder) Delivery(time.Duration) {}
 
-// The selectors of a reader are parsed once and without the lock, so other readers do not
-// wait. The test counts allocations: parsing makes many while another goroutine holds the
-// lock, and few follow afterwards. The test runs in real time, because a goroutine that
-// waits for a lock is not idle in a synctest bubble.
+// The connector parses the selectors of a reader once and without the lock, so other
+// readers do not wait. The test counts allocations: parsing allocates while another
+// goroutine holds the lock, and few allocations follow after its release. The test runs in
+// real time, because a goroutine that waits for a lock is not idle in a synctest bubble.
 func TestSelectorsAreParsedOnceWithoutTheLock(t *testing.T) {
 	const subscriptions = 100
 	labels := terms(250, "k%d!=v")

@@ -17,18 +17,19 @@ import (
 const (
 	// closingTimeout limits the time for sending the closing status.
 	closingTimeout = 5 * time.Second
-	// bulkBytes is the size from which a message counts as part of a long transfer, such
-	// as a snapshot.
+	// bulkBytes is the minimum size of a message that the sender treats as part of a long
+	// transfer, such as a snapshot.
 	bulkBytes = 16 << 10
 )
 
-// sender is the writing side of a reader. It sleeps on one channel that all kinds of
-// events signal. After waking up, it checks which of them happened.
+// sender is the writing side of a reader. It sleeps on the channel signal, which events of
+// all kinds use. After waking up, it checks which events happened.
 type sender struct {
 	*reader
 	try NonblockingConn // nil if the connection does not implement NonblockingConn
-	// busy is held by the writer, usually the goroutine of send while it is awake.
-	// Only that goroutine waits for it. It guards the following fields except began.
+	// busy is held by the writer, which is usually the goroutine of send while it is awake.
+	// Only this goroutine waits for busy; others use TryLock. busy guards the following
+	// fields except began.
 	busy  sync.Mutex
 	bulk  bool        // the last message was long, so the next may be long
 	left  bool        // TryWrite has buffered bytes to flush
@@ -43,17 +44,18 @@ type sender struct {
 	began atomic.Int64
 }
 
-// init sets the reader of s, and returns with busy locked.
+// init prepares s to write to r, and returns with busy locked.
 func (s *sender) init(r *reader) {
 	s.reader, s.bulk = r, true
 	s.try, _ = r.conn.(NonblockingConn)
 	s.busy.Lock()
 }
 
-// buffers contains message buffers. Only readers that are being written to need one.
+// buffers contains message buffers. A reader uses a buffer only during a write, so idle
+// readers need none.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// wake makes send check for work. It never blocks.
+// wake makes the goroutine of send check for work. It never blocks.
 func (r *reader) wake() {
 	select {
 	case r.signal <- struct{}{}:
@@ -61,15 +63,15 @@ func (r *reader) wake() {
 	}
 }
 
-// end makes send check the reasons to end the connection.
+// end makes the goroutine of send check for reasons to end the connection.
 func (r *reader) end() {
 	r.ending.Store(true)
 	r.wake()
 }
 
-// send pulls messages from the session and writes them until there is a reason to
-// end the connection, which it returns. It returns with busy locked. Writes use the
-// context working, so that the end of ctx does not truncate a message.
+// send pulls messages from the session and writes them until there is a reason to end the
+// connection. It returns this reason, or nil if the reader left, with busy locked. Writes
+// use the context working, so that the end of ctx does not truncate a message.
 func (s *sender) send(ctx, working context.Context) error {
 	defer context.AfterFunc(ctx, s.end)()
 	defer context.AfterFunc(s.connector.stopping, s.end)()
@@ -109,7 +111,7 @@ func (stalledError) Error() string { return "the reader did not accept a message
 func (stalledError) Unwrap() error { return context.DeadlineExceeded }
 
 // over reports whether there is a reason to end the connection. If so, it sends the
-// closing status and returns the result of send.
+// closing status and returns the error that send must return.
 func (s *sender) over(ctx, working context.Context) (over bool, err error) {
 	select {
 	case <-s.ended:
@@ -134,8 +136,8 @@ func (c *Connector) errSilent() *api.Status {
 	return c.config.Limits.Refuse(limit.HelloTimeout, "no Hello was received in time: the first message must begin with a Hello frame")
 }
 
-// sendNext completes a write that trySend has begun, and writes the next message, if
-// there is one. It returns when the message after that is due.
+// sendNext completes a write that trySend has begun, and writes the next message, if there
+// is one. The result due is when to send the message after that.
 func (s *sender) sendNext(ctx context.Context) (due due, err error) {
 	if s.left {
 		s.left = false
@@ -201,8 +203,8 @@ func (s *sender) write(ctx context.Context, now int64, f func(context.Context) e
 	return err
 }
 
-// trySend sends the next message in place of the sender's goroutine, if that goroutine
-// sleeps and the write does not block. It wakes the goroutine for the remaining work.
+// trySend sends the next message in place of the sender's goroutine, if this goroutine
+// sleeps and the write does not block. It wakes the goroutine if work remains.
 func (s *sender) trySend() {
 	if !s.busy.TryLock() {
 		s.wake()
@@ -231,8 +233,8 @@ func (s *sender) trySend() {
 }
 
 // guard cancels ctx if a write takes longer than WriteTimeout. One timer serves all
-// writes: it fires at the earliest time at which the current or the next write can have
-// taken too long. guard stops when stop is called or ctx ends.
+// writes: it fires at the earliest time at which the current or the next write can exceed
+// the limit. The timer ends when stop is called, or at its next run after ctx ends.
 func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (stop func() bool) {
 	timeout := s.connector.config.Limits.Duration(limit.WriteTimeout)
 	var timer *time.Timer
@@ -261,8 +263,7 @@ type due struct {
 	at       int64     // when the next message is due, by the same clock
 }
 
-// wakeAt sets the alarm so that the reader wakes no later than when the next message is
-// due.
+// wakeAt sets the alarm so that the sender wakes by the time the next message is due.
 func (s *sender) wakeAt(due due) {
 	if s.at <= due.now || due.at < s.at {
 		s.at = due.at
@@ -273,11 +274,11 @@ func (s *sender) wakeAt(due due) {
 // idleMillis is how long send sleeps if the session has no deadline.
 const idleMillis = 60 * 60 * 1000
 
-// next appends the next message to a buffer, and returns when the message after it is
-// due. Readers with long messages take turns, so that other users of the lock wait for at
-// most one of them. Otherwise a thousand reconnecting readers could delay them. When a
-// client has used up its selector evaluations, its readers receive only messages that
-// need none, such as refusals and errors of the source.
+// next appends the next message to a buffer, and returns when the message after it is due.
+// Readers with long messages take turns, so that other users of the lock wait for at most
+// one such reader. Without turns, they could wait for a thousand reconnecting readers.
+// When a client has used up its selector evaluations, its readers receive only messages
+// without evaluations, such as refusals and errors of the source.
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {
@@ -311,8 +312,9 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	return message, next
 }
 
-// closeAfterReceive ends the connection of a reader that left or violated the protocol. The
-// session has queued the status for a violation.
+// closeAfterReceive sends the closing status to a reader that violated the protocol, and
+// returns it. If the reader left, closeAfterReceive returns nil, and for another error
+// this error. The session has usually queued the status of the violation.
 func (r *reader) closeAfterReceive(ctx context.Context) error {
 	var status *api.Status
 	switch {
@@ -322,7 +324,7 @@ func (r *reader) closeAfterReceive(ctx context.Context) error {
 		return r.cause
 	}
 	message, _ := r.next(nil, false)
-	if len(message) == 0 { // the transport detected the violation
+	if len(message) == 0 { // the transport detected the violation, so the session has no status
 		return r.endWith(ctx, status)
 	}
 	ctx, cancel := context.WithTimeout(ctx, closingTimeout)

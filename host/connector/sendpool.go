@@ -2,13 +2,12 @@ package connector
 
 import "runtime"
 
-// The send pool writes to the readers that a change wakes. Its goroutines write to
-// one reader after another, as long as no write blocks. That avoids waking a
-// goroutine per reader, and the data that one reader needs stays in the processor's
-// cache for the next.
+// The send pool writes to the readers that a change wakes. Its goroutines write to one
+// reader after another, as long as no write blocks. This avoids waking a goroutine per
+// reader, and shared data stays in the processor's cache from one reader to the next.
 
-// sendBatch is the number of readers that a worker of the pool takes at a time, and
-// the queue length that justifies another worker.
+// sendBatch is the number of readers that a worker of the pool takes at a time. It is also
+// the number of queued readers per worker above which notify adds a worker.
 const sendBatch = 32
 
 // sendPool is the state of the send pool. The pool starts goroutines when it needs them,
@@ -27,9 +26,9 @@ func newSendPool() sendPool {
 	return sendPool{more: make(chan struct{}, most), most: most}
 }
 
-// notify queues woken readers for the send pool. It returns those whose write may
-// block, which the caller wakes. The caller holds the lock and runs in a goroutine
-// that is counted in c.running.
+// notify queues woken readers for the send pool. It returns the readers whose connections
+// support only blocking writes; the caller must wake these. The caller holds the lock and
+// runs in a goroutine that is counted in c.running.
 func (c *Connector) notify(woken []*reader) (others []*reader) {
 	others = woken[:0]
 	for _, r := range woken {
@@ -51,8 +50,8 @@ func (c *Connector) notify(woken []*reader) (others []*reader) {
 	return others
 }
 
-// sendWorker sends to queued readers until the connector closes. Their own goroutines
-// then send the closing status.
+// sendWorker sends to queued readers until the connector closes. The goroutine of each
+// reader then sends the closing status.
 func (c *Connector) sendWorker() {
 	var readers [sendBatch]*reader
 	for {
@@ -70,8 +69,8 @@ func (c *Connector) sendWorker() {
 	}
 }
 
-// takeBatch moves the next readers to a slice, and returns their number. A worker that
-// receives zero counts as idle.
+// takeBatch moves the next readers from the queue to a slice, and returns their number. If
+// the queue is empty, it returns zero and records that the worker is idle.
 func (c *Connector) takeBatch(readers []*reader) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// shard connects a reader of one shard of the given resources, or of all resources if
-// none is given.
+// shard connects a reader of one shard. The reader may subscribe to the given resources,
+// or to all resources if none is given.
 func (w *world) shard(shard api.Shard, resources ...api.Resource) *connectortest.Reader {
 	served, end := connectortest.Pipe()
 	w.serving.Go(func() { _ = w.connector.ServeShard(w.t.Context(), served, resources, shard) })
@@ -24,9 +24,9 @@ func (w *world) shard(shard api.Shard, resources ...api.Resource) *connectortest
 	return r
 }
 
-// Together, the readers of all shards have all objects. Each has only those of its own
-// shard. They share one upstream watch. This holds initially, after random changes, and
-// after a namespace is deleted (rules W26 to W30).
+// Together, the readers of all shards have all objects. Each reader has only the objects
+// of its shard. All readers share one upstream watch. The test checks this initially,
+// after random changes, and after a namespace is deleted (rules W26 to W30).
 func TestW30_ShardsPartitionTheObjects(t *testing.T) {
 	const shards, namespaces = 5, 23
 	run(t, connector.Config{}, func(t *testing.T, w *world) {

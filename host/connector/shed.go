@@ -17,10 +17,10 @@ func (c *Connector) Count() int {
 	return len(c.readers)
 }
 
-// Shed disconnects the newest readers of the heaviest clients, because the process has
-// reached max-memory. It disconnects one percent of all readers, at least one, but leaves
-// at least as many as keep. A client is a user or an address block. Its weight is the
-// number of its connections and their subscriptions.
+// Shed disconnects the newest readers of the heaviest clients. The process calls it when
+// it has reached max-memory. Shed disconnects one percent of all readers, and at least
+// one, but leaves keep readers connected. A client is a user or an address block. Its
+// weight is the number of its connections and their subscriptions.
 func (c *Connector) Shed(keep int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +43,8 @@ func (c *Connector) Shed(keep int) {
 	}
 }
 
-// disconnect ends a reader's connection. The caller holds the lock.
+// disconnect ends a reader's connection with the refusal of max-memory. The caller holds
+// the lock.
 func (c *Connector) disconnect(r *reader) {
 	status := c.config.Limits.Refuse(limit.MaxMemory, "the server has reached its memory limit and closed this connection: reconnect later")
 	status.RetryAfterSeconds += rand.IntN(maxReturnSeconds)

@@ -66,7 +66,7 @@ func TestShedDisconnectsTheNewestOfTheHeaviest(t *testing.T) {
 		for range 4 {
 			flood = append(flood, w.connectFrom("192.0.2.2", "", 1))
 		}
-		last := w.connectFrom("192.0.2.3", "", 6) // its weight is 7, and that of the flood is 8
+		last := w.connectFrom("192.0.2.3", "", 6) // its weight is 7, and the weight of the flood is 8
 
 		w.connector.Shed(3)
 		newest := flood[3]

@@ -9,15 +9,15 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// sink feeds the cacher of one collection. The goroutine of the upstream watch owns
-// it.
+// sink passes the output of the source to the cacher of one collection. The goroutine of
+// the upstream watch owns the sink.
 type sink struct {
 	col *collection
 	*decoder
 	at api.ResourceVersion // every change up to this version is applied; zero means a list is needed
 
 	clusterID string // cluster ID as the source reports it
-	served    string // cluster ID as readers receive it, with a suffix if the source went back in time
+	served    string // cluster ID that readers receive, with a suffix if the source went back in time
 	newest    api.ResourceVersion
 	listed    bool
 
@@ -51,8 +51,8 @@ func (s *sink) BeginList() error {
 	return nil
 }
 
-// Object implements source.Sink. Objects of a list are stored complete, because
-// readers that list would otherwise need the base as well.
+// Object implements source.Sink. It stores the bodies of listed objects without deltas,
+// because a reader that receives a snapshot would also need the base of a delta.
 func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 	put, fault := s.decode(key, rv, value, &base{})
 	s.col.update(func(now int64) {
@@ -71,8 +71,9 @@ func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 	return nil
 }
 
-// diverges reports whether the cache lacks a listed version that it should have, because
-// every change up to newest was applied. The caller holds the lock.
+// diverges reports whether the cache lacks a listed version that it should contain. It
+// should contain versions up to s.newest, because the sink has applied every change up to
+// that version. The caller holds the lock.
 func (s *sink) diverges(key api.Key, rv api.ResourceVersion) bool {
 	if rv > s.newest {
 		return false
@@ -163,8 +164,9 @@ func (s *sink) apply(revision []source.Change) {
 	s.newest = s.at
 }
 
-// bases returns the possible bases for the bodies of a revision. They stay valid
-// until the revision is applied, because only this goroutine changes the collection.
+// bases returns a possible base for the body of each change in a revision, or zero if
+// there is none. The bases stay valid until the revision is applied, because only this
+// goroutine changes the collection.
 func (s *sink) bases(revision []source.Change) []base {
 	bases := make([]base, len(revision))
 	s.col.update(func(int64) {
@@ -194,7 +196,7 @@ func (s *sink) Progress(rv api.ResourceVersion) error {
 // Wanted implements source.Sink.
 func (s *sink) Wanted() <-chan struct{} { return s.col.wanted }
 
-// fault records a fault. The caller holds the lock.
+// fault counts, logs and stores a fault. The caller holds the lock.
 func (s *sink) fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
 	s.col.totals.Faults++
 	s.col.connector.config.Logger.Warn("object cannot be served; readers keep its last good version", "error", status.Message)

@@ -33,7 +33,7 @@ type Totals struct {
 	Refused     uint64 // readers refused by max-readers or max-memory
 	Malformed   uint64 // readers disconnected for protocol violations, except for refused tokens
 	Messages    uint64 // messages sent to readers
-	BytesOut    uint64 // bytes of those messages
+	BytesOut    uint64 // bytes of messages sent to readers
 }
 
 // ResourceTotals are counters of one resource since the connector was created.
@@ -44,7 +44,7 @@ type ResourceTotals struct {
 	Expired  uint64         // failures with 410
 	Events   uint64         // listed objects and applied changes
 	Faults   uint64         // events that could not be served
-	Diverged uint64         // listed objects that differed from a cache that should have had them
+	Diverged uint64         // listed versions that the cache lacked although it should have contained them
 	BytesIn  uint64         // bytes of raw values from the source
 	Watches  watcher.Counts // counts of the watches of readers and of the Kubernetes API
 }
@@ -60,8 +60,8 @@ type ResourceStats struct {
 	ResourceVersion api.ResourceVersion
 	Bytes           int           // memory for objects and history
 	Behind          time.Duration // time since the source last sent data
-	// Failures is the number of consecutive failures of the source, and Err the last
-	// one. Both are zero while the source delivers.
+	// Failures is the number of consecutive failures of the source, and Err is the error of
+	// the last failure. Both are zero while the source delivers.
 	Failures int
 	Err      error
 }
@@ -70,8 +70,8 @@ type ResourceStats struct {
 // the maximum interval of progress reports (source.Sink).
 const staleAfter = 15 * time.Second
 
-// Stale returns how long a cached collection may have missed changes, and why. The
-// reason is empty while the collection is current.
+// Stale returns for how long a cached collection may have missed changes, and the reason.
+// It returns zero and an empty reason while the collection is current.
 func (s ResourceStats) Stale() (since time.Duration, reason string) {
 	switch {
 	case s.Err != nil:
@@ -114,8 +114,8 @@ func (c *Connector) Stats() Stats {
 	return s
 }
 
-// countErrors counts the statuses of subscriptions in a message to a reader. The caller
-// holds the lock.
+// countErrors adds the statuses of subscriptions in a message to a reader to Stats.Errors.
+// The caller holds the lock.
 func (c *Connector) countErrors(message []byte) {
 	for len(message) > 0 {
 		kind, payload, rest, err := wire.Next(message)
@@ -141,7 +141,7 @@ type ReaderStats struct {
 	Subscriptions []session.State
 }
 
-// Readers returns the open connections, oldest first.
+// Readers describes the open connections, oldest first.
 func (c *Connector) Readers() []ReaderStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

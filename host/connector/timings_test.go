@@ -50,8 +50,8 @@ func (m *measured) synced() map[api.Resource][]time.Duration {
 	return maps.Clone(m.syncs)
 }
 
-// The measured time ends when the reader has accepted the message, not when the
-// connector tried to write it. The snapshot does not count as a delivery.
+// The measured time of a delivery ends when the reader has accepted the message, not when
+// the connector begins to write. The connector does not report a snapshot as a delivery.
 func TestDeliveryIsMeasuredFromTheSourceToTheSocket(t *testing.T) {
 	var m measured
 	run(t, connector.Config{Timings: &m}, func(t *testing.T, w *world) {
@@ -117,8 +117,9 @@ func (absent) Stream(context.Context, api.Resource, api.ResourceVersion, source.
 	return api.Unavailable("not found here")
 }
 
-// The counters of a resource that was never listed do not outlive its watch. Readers
-// choose the names of such resources, so the counters could use unlimited memory.
+// The connector drops the counters of a resource that was never listed when its watch
+// ends. Readers choose the names of such resources, so the counters could use unlimited
+// memory.
 func TestCountersOutliveTheWatchOfAListedResourceOnly(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(2)

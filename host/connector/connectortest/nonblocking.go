@@ -9,14 +9,15 @@ import (
 // without blocking only while the other end waits for one.
 type NonblockingEnd struct {
 	*End
-	rest []byte // a message that TryWrite could not send, until it is written
+	rest []byte // a message that TryWrite could not send; nil once it is written
 }
 
-// TryLock reports whether no message is waiting to be written.
+// TryLock reports whether TryWrite may be called, which is false while a stored message is
+// unwritten.
 func (e *NonblockingEnd) TryLock() bool { return e.rest == nil }
 
-// TryWrite passes a copy of a message to the other end if it is waiting. Otherwise TryWrite
-// stores the copy.
+// TryWrite passes a copy of a message to the other end and returns true if the other end
+// is waiting for one. Otherwise, it stores the copy and returns false.
 func (e *NonblockingEnd) TryWrite(message []byte) (sent bool) {
 	if len(message) == 0 {
 		return true
@@ -41,7 +42,7 @@ func (e *NonblockingEnd) Flush(ctx context.Context) error {
 	return err
 }
 
-// Write writes the stored message, and then a copy of the given one.
+// Write writes the stored message, if any, and then a copy of the given message.
 func (e *NonblockingEnd) Write(ctx context.Context, message []byte) error {
 	if err := e.Flush(ctx); err != nil {
 		return err

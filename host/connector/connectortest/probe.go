@@ -58,7 +58,7 @@ func (r *Recorder) Plain() (all [][]byte, err error) {
 	return all, nil
 }
 
-// expand returns the decompressed content of a block, and nil for other frames.
+// expand returns the decompressed content of a block, or nil if the frame is not a block.
 func expand(frame wire.Frame) (content [][]byte, err error) {
 	var b wire.Block
 	switch f := frame.(type) {
@@ -85,7 +85,8 @@ func expand(frame wire.Frame) (content [][]byte, err error) {
 }
 
 // Probe is a test client that may read one namespace. It sends all kinds of subscriptions
-// and malformed messages. No response may contain a sentinel of another namespace.
+// and malformed messages, and fails the test if a response contains a sentinel of another
+// namespace.
 type Probe struct {
 	*testing.T
 	Dial          func() Conn
@@ -127,8 +128,8 @@ func (p *Probe) Run() {
 	}
 }
 
-// subscriptions returns the subscriptions to try. Permitted ones have no selectors, so
-// that the total equals the number of received objects.
+// subscriptions returns the subscriptions to try. Permitted subscriptions have no
+// selectors, so that the announced total equals the number of received objects.
 func (p *Probe) subscriptions() []wire.Subscribe {
 	all := []wire.Subscribe{{Namespace: p.Mine}, {Namespace: p.Mine, MetadataOnly: true}, {Namespace: p.Mine, RowsFirst: true}, {Resource: "v1/unicorns"}, {Resource: "nonsense"}}
 	for _, namespace := range []string{p.Foreign, "", "none", "\x00", p.Mine + "/"} {
@@ -143,8 +144,8 @@ func (p *Probe) subscriptions() []wire.Subscribe {
 	return all
 }
 
-// subscribe opens a subscription on a separate connection, repeats it after a 503, and
-// checks every received byte.
+// subscribe opens a subscription on a separate connection and checks every received byte.
+// It subscribes again after a 503.
 func (p *Probe) subscribe(f wire.Subscribe) *Subscription {
 	conn := &Recorder{Conn: p.Dial()}
 	defer conn.Close(nil)

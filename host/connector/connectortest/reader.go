@@ -43,8 +43,8 @@ type Subscription struct {
 	DeltaEpochSince api.ResourceVersion
 	Objects         map[api.Key]Object
 	ResourceVersion api.ResourceVersion // version from which it is safe to resume
-	Synced          bool                // a snapshot is complete, or the subscription has resumed
-	BodiesSynced    bool                // the bodies of a snapshot without bodies are complete
+	Synced          bool                // a snapshot is complete, or the connector has resumed the subscription
+	BodiesSynced    bool                // all bodies that the snapshot omitted have arrived
 	Total           uint64              // number of objects that the last snapshot announced
 	Snapshots       int                 // complete snapshots
 	Parts           int                 // SnapshotPart and SnapshotBlock frames
@@ -53,7 +53,7 @@ type Subscription struct {
 	Progress        int                 // Progress frames
 	Faults          map[api.Key]*api.Status
 	SourceError     *api.Status // the last reported reason for missing events
-	Status          *api.Status // why it ended
+	Status          *api.Status // why the subscription ended
 
 	dictionary []byte
 	labels     map[uint32]api.Labels
@@ -68,8 +68,7 @@ type Object struct {
 	Labels          api.Labels
 	Envelope        wire.Envelope
 	JSON            string // the decoded body, empty for metadata only
-	// Base is the version that the delta of the body applied to, or zero if the body
-	// was complete.
+	// Base is the version to which the body was a delta, or zero if the body was complete.
 	Base api.ResourceVersion
 	base string // the body of Base
 }
@@ -79,7 +78,7 @@ func NewReader(conn Conn) *Reader {
 	return &Reader{Conn: conn, subscriptions: map[uint32]*Subscription{}, dictionaries: map[uint32][]byte{}}
 }
 
-// Frame is a frame of the wire protocol that Send accepts.
+// Frame is a frame of the wire protocol that encodes itself, for Send.
 type Frame interface{ Append([]byte) []byte }
 
 // Send sends frames as one message.
@@ -100,8 +99,8 @@ func (r *Reader) Hello(ctx context.Context, token string) error {
 	return r.Until(ctx, func() bool { return r.Welcome.Version != 0 || r.Status != nil })
 }
 
-// Subscribe sends the frame and returns the new subscription. It replaces an earlier
-// subscription with the same number. Use Resume to continue the earlier one.
+// Subscribe sends the frame and returns the new subscription, which replaces an earlier
+// subscription with the same number. Use Resume to continue an earlier subscription.
 func (r *Reader) Subscribe(ctx context.Context, f wire.Subscribe) (*Subscription, error) {
 	s := &Subscription{ID: f.Subscription, Objects: map[api.Key]Object{}}
 	return s, r.Resume(ctx, s, f)
@@ -123,8 +122,8 @@ func (r *Reader) Resume(ctx context.Context, s *Subscription, f wire.Subscribe) 
 	return r.Send(ctx, &f)
 }
 
-// Until receives messages until done returns true. It calls done before the first
-// read.
+// Until receives messages until done returns true, and then returns nil. It calls done
+// before each read.
 func (r *Reader) Until(ctx context.Context, done func() bool) error {
 	for !done() {
 		if err := r.Receive(ctx); err != nil {
@@ -134,12 +133,13 @@ func (r *Reader) Until(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// UntilSynced receives until the subscription has a complete state or has ended.
+// UntilSynced receives messages until the subscription has a complete state or has ended.
 func (r *Reader) UntilSynced(ctx context.Context, s *Subscription) error {
 	return r.Until(ctx, func() bool { return s.Synced || s.Status != nil })
 }
 
-// UntilEnd receives until the connection ends, and returns the reason.
+// UntilEnd receives messages until the connection ends, and returns the error of the last
+// read.
 func (r *Reader) UntilEnd(ctx context.Context) error {
 	return r.Until(ctx, func() bool { return false })
 }
@@ -173,7 +173,7 @@ func (r *Reader) Receive(ctx context.Context) error {
 func (s *Subscription) Keys() []api.Key { return slices.Sorted(maps.Keys(s.Objects)) }
 
 // object returns the object of a change. The parameter held is the previous version, to
-// which a patch or delta applies. It is nil if there is none.
+// which a patch or delta applies, or nil if there is no previous version.
 func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 	labels, ok := s.labels[c.LabelSet]
 	if !ok {
@@ -196,7 +196,7 @@ func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 	return o, s.decode(&o, c, o.Envelope.Body(), held)
 }
 
-// decode decodes the body of an object.
+// decode decodes the body packed and stores the JSON in o.
 func (s *Subscription) decode(o *Object, c *wire.Change, packed api.Body, held *Object) error {
 	if packed.Codec == api.NoBody {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// take applies one frame and checks that it is consistent with the state.
+// take applies one frame, and returns an error if the frame contradicts the state of the
+// reader.
 func (r *Reader) take(t wire.Type, frame wire.Frame) error {
 	switch f := frame.(type) {
 	case *wire.Welcome:
@@ -50,8 +51,8 @@ func (r *Reader) take(t wire.Type, frame wire.Frame) error {
 	return nil
 }
 
-// takeFor applies a frame of a subscription. It skips frames that were sent before
-// the subscription ended.
+// takeFor applies a frame of a subscription. It skips a frame if the subscription is
+// unknown or has ended.
 func takeFor[F wire.Frame](r *Reader, id uint32, f F, take func(*Subscription, F) error) error {
 	s := r.subscriptions[id]
 	if s == nil || s.Status != nil {
@@ -215,10 +216,9 @@ func takeSourceError(s *Subscription, f *wire.SourceError) error {
 	return nil
 }
 
-// takeEvents checks that the events are new, in order, and consistent with the
-// state. ADDED requires a new object, and MODIFIED and DELETED an existing one.
-// During a snapshot, parts may be newer than events, so events only need to be in
-// order.
+// takeEvents checks that the events are new, in order, and consistent with the state.
+// ADDED requires a new object; MODIFIED and DELETED require an existing object. During a
+// snapshot, takeEvents checks only the order, because parts may be newer than events.
 func takeEvents(s *Subscription, f *wire.Events) error {
 	s.Frames++
 	target, last := s.Objects, s.ResourceVersion
