@@ -25,10 +25,10 @@ commas. Append a space and the name of a column of the counted objects to count 
 its value. All added columns must name the same resources. Queries and groups may use
 added columns.`
 
-// addedColumns contains the columns of --add-column.
+// addedColumns contains the values of --add-column and the columns parsed from them.
 type addedColumns struct {
 	specs     []string
-	resources []api.Resource // named by every column: the joined one, or those from the children of a row to the counted objects
+	resources []api.Resource // resources of every column: the joined resource, or the path of resources from the children of a row to the counted objects
 	columns   []api.Column
 }
 
@@ -53,8 +53,9 @@ func (f *readFlags) checkAdded() error {
 	return nil
 }
 
-// parseAdded parses a column such as "CPU:join:metrics.k8s.io/v1beta1/pods CPU". A joined column
-// gets its kind later, from the schema of the other resource.
+// parseAdded parses a column such as "CPU:join:metrics.k8s.io/v1beta1/pods CPU". openAdded
+// later sets the kind of a joined column, which comes from the schema of the joined
+// resource.
 func parseAdded(spec string) (column api.Column, resources []api.Resource, err error) {
 	const count, other = "Pods:children:replicasets,pods", "CPU:join:metrics.k8s.io/v1beta1/pods CPU"
 	expected := func(what, example string) (api.Column, []api.Resource, error) {
@@ -87,15 +88,16 @@ func parseAdded(spec string) (column api.Column, resources []api.Resource, err e
 	return column, resources, nil
 }
 
-// openAdded opens the resources of --add-column, so that their objects are complete
-// before the rows are printed. It returns the columns. If a resource cannot be read, its
-// columns have no values, and openAdded prints the reason to stderr.
+// openAdded opens the resources of --add-column, so that their objects are complete before
+// the command prints the rows. It returns the columns with their kinds. If a resource is
+// forbidden or unknown, its columns have no values, and openAdded prints the reason to
+// stderr.
 func (r *reading) openAdded(ctx context.Context, cl *client.Client, rows *api.Schema) ([]api.Column, error) {
 	added := &r.flags.added
 	if err := added.checkNames(rows); err != nil {
 		return nil, err
 	}
-	var schema api.Schema // schema of the last resource, whose columns the flag can name
+	var schema api.Schema // schema of the last resource; the flag can name one of its columns
 	for _, resource := range added.resources {
 		options := client.CollectionOptions{MetadataOnly: true}
 		if rows.Namespaced {
@@ -134,7 +136,7 @@ func (r *reading) openAdded(ctx context.Context, cl *client.Client, rows *api.Sc
 	return columns, nil
 }
 
-// checkNames refuses names that already have a meaning in queries about the rows.
+// checkNames returns an error if a name already has a meaning in queries about the rows.
 func (a *addedColumns) checkNames(rows *api.Schema) error {
 	all := *rows
 	for i, column := range a.columns {

@@ -55,7 +55,7 @@ func TestGetPrintsColumnsOfOtherResources(t *testing.T) {
 	require.NotContains(t, stdout, "idle")
 }
 
-// A joined age compares as an age, not as a string.
+// A joined column with ages is filtered and sorted by age, not as text.
 func TestAddedColumnHasTheKindOfTheOtherOne(t *testing.T) {
 	c := newCluster(t)
 	for name, age := range map[string]time.Duration{"a": 2 * time.Hour, "b": 30 * time.Minute, "c": 10 * time.Hour} {
@@ -132,7 +132,7 @@ func TestAddedColumnOfAMissingResourceIsEmpty(t *testing.T) {
 	require.Regexp(t, `^watchglass: --add-column: no values of example.com/v1/things: 404 NotFound: `, stderr)
 }
 
-// Only the schema of a custom resource tells whether the resource is namespaced.
+// The command reads from the server whether a custom resource is namespaced.
 func TestAddedColumnOfACustomResourceWithoutNamespaces(t *testing.T) {
 	racks := api.Resource{Group: "example.com", Version: "v1", Name: "racks"}
 	c := newCluster(t, api.Schema{Resource: racks, Kind: "Rack"})
@@ -147,8 +147,8 @@ func TestAddedColumnOfACustomResourceWithoutNamespaces(t *testing.T) {
 	}
 }
 
-// A change of a child is printed as a change of the row, although the object of the row
-// stays the same.
+// If a child changes, the command prints the row as MODIFIED, although the object of the
+// row stays the same.
 func TestWatchFollowsAddedColumns(t *testing.T) {
 	c := newShop(t)
 	run, stop := c.follow(t, newWatchCommand(), "deploy -n shop --add-column Pods:children:rs,pods --output-watch-events")
@@ -161,8 +161,8 @@ func TestWatchFollowsAddedColumns(t *testing.T) {
 	require.NoError(t, stop(), "an interrupted watch succeeds")
 }
 
-// If another resource cannot be read, the rows stay live, and the command reports that
-// the added columns are not current.
+// If the resource of an added column becomes forbidden, the rows stay live, and the
+// command reports that the added columns are not current.
 func TestWatchReportsThatAddedColumnsAreNotCurrent(t *testing.T) {
 	c := newShop(t)
 	run, stop := c.follow(t, newWatchCommand(), "deploy -n shop --add-column Pods:children:rs,pods --output-watch-events")

@@ -29,10 +29,10 @@ type inspection struct {
 	Limits    []inspectedLimit    `json:"limits"`
 }
 
-// inspectedLimit is the value of a limit and the number of refusals because of it.
+// inspectedLimit is a limit: its value, and the number of refusals that it caused.
 type inspectedLimit struct {
 	Name     string `json:"name"`
-	Value    int64  `json:"value"` // a count, bytes, or nanoseconds
+	Value    int64  `json:"value"` // count, bytes or nanoseconds, depending on the limit
 	Text     string `json:"text"`  // the value in the syntax of the flag, or unlimited
 	Refusals uint64 `json:"refusals"`
 }
@@ -77,15 +77,15 @@ type admin struct {
 	profiling bool
 	started   time.Time
 	http      *http.Server
-	stop      context.CancelFunc // ends the context of all requests
+	stop      context.CancelFunc // cancels the contexts of all requests
 }
 
 func newAdmin(c *connector.Connector, source string, flags *hostFlags) *admin {
 	return &admin{connector: c, source: source, settings: flags.settings, profiling: flags.profiling, started: time.Now()}
 }
 
-// handler returns the handler of the pages for operators. The given handler serves the
-// endpoints that the server may omit from its public address.
+// handler returns the handler of the pages for operators. The handler private serves
+// /metrics and /readyz, which the server may omit from its public address.
 func (a *admin) handler(private http.Handler) http.Handler {
 	pages := map[string]http.Handler{
 		"/inspect": http.HandlerFunc(a.inspect),
@@ -119,7 +119,7 @@ func (a *admin) prepare(server *http.Server) {
 	a.http = server
 }
 
-// serve serves requests until shutdown.
+// serve serves requests until shutdown is called, and then returns nil.
 func (a *admin) serve(listener net.Listener) error {
 	if err := a.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -37,7 +37,7 @@ type authFlags struct {
 	cookie    string
 	proxyFlags
 	oidcFlags
-	weakness string // why a token can be guessed; empty if none can
+	weakness string // why a token can be guessed; empty if no token can be guessed
 }
 
 func (f *authFlags) add(flags *pflag.FlagSet) {
@@ -56,7 +56,7 @@ func (f *authFlags) add(flags *pflag.FlagSet) {
 }
 
 // policy returns the policy that --auth selects. The slice public contains the addresses
-// that other machines can reach, and is nil if there are none.
+// that other machines can reach, and is nil if there is no such address.
 func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, files *reload.Watcher, log *slog.Logger) (access.Policy, error) {
 	auth := f.auth
 	switch {
@@ -86,7 +86,8 @@ func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, fil
 	return signin.Impersonation(policy, limits), nil
 }
 
-// clusterPolicy returns a policy whose users have the rights that the cluster grants.
+// clusterPolicy returns the policy for --auth kube, proxy or oidc. The cluster decides
+// what its users may read.
 func (f *authFlags) clusterPolicy(auth string, up *upstream, limits *limit.Set, files *reload.Watcher, log *slog.Logger) (access.Policy, error) {
 	src, ok := up.source.(*kube.Source)
 	if !ok {
@@ -104,7 +105,8 @@ func (f *authFlags) clusterPolicy(auth string, up *upstream, limits *limit.Set, 
 	return f.withCookie(src.Policy(limits), limits), nil
 }
 
-// check returns an error for flags that the value of --auth does not support.
+// check returns an error if a flag does not fit the value of --auth, or a required flag is
+// missing.
 func (f *authFlags) check(auth string) error {
 	switch {
 	case !slices.Contains([]string{authNone, authToken, authKube, authProxy, authOIDC}, auth):
@@ -148,8 +150,8 @@ func (f *authFlags) tokenPolicy(public []string, files *reload.Watcher) (access.
 	})
 }
 
-// readTokens returns the tokens that readers may present. It refuses a token that can
-// be guessed if an address is public.
+// readTokens returns the tokens of --token-file. If other machines can reach the server,
+// readTokens returns an error for a token that can be guessed.
 func (f *authFlags) readTokens(public []string) ([]string, error) {
 	secrets, err := readTokens(f.tokenFile)
 	if err != nil {
@@ -186,7 +188,7 @@ func readTokens(name string) ([]string, error) {
 	return tokens, nil
 }
 
-// protect makes listeners use TLS if it is configured.
+// protect makes the main and kubeAPI listeners use TLS if the flags name a certificate.
 func (f *authFlags) protect(l *listeners, files *reload.Watcher) error {
 	if (f.tlsCert == "") != (f.tlsKey == "") {
 		return errors.New("--tls-cert-file and --tls-private-key-file belong together: give both or none")
@@ -213,7 +215,7 @@ func (f *authFlags) protect(l *listeners, files *reload.Watcher) error {
 	config := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil },
-		NextProtos:     []string{"http/1.1"}, // WebSocket upgrades need it
+		NextProtos:     []string{"http/1.1"}, // WebSocket upgrades need HTTP/1.1
 	}
 	if f.auth == authProxy {
 		config.ClientAuth = tls.RequestClientCert // the policy verifies the certificate, with the current authorities

@@ -17,7 +17,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/certtest"
 )
 
-// certificate writes a self-signed certificate and its key.
+// certificate writes a self-signed certificate and its key. The pool contains the
+// certificate.
 func certificate(t *testing.T) (certFile, keyFile string, pool *x509.CertPool) {
 	t.Helper()
 	pair := certtest.New(t, 1)

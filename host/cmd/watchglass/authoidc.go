@@ -37,7 +37,8 @@ func (f *oidcFlags) add(flags *pflag.FlagSet) {
 		"accepted algorithm of signatures: "+strings.Join(oidc.Algorithms(), ", ")+" (repeatable)")
 }
 
-// check returns an error for flags that the value of --auth does not support.
+// check returns an error if a flag does not fit the value of --auth, or a required flag is
+// missing.
 func (f *oidcFlags) check(auth string) error {
 	switch {
 	case auth != authOIDC && f.oidc.IssuerURL != "":
@@ -86,8 +87,8 @@ func (f *oidcFlags) open(log *slog.Logger, files *reload.Watcher) error {
 	})
 }
 
-// contact loads the keys of the issuer in the background, with retries, until stop is
-// called.
+// contact loads the keys of the issuer in the background, with retries, until the caller
+// calls stop.
 func (f *oidcFlags) contact() (stop func()) {
 	if f.issuer == nil {
 		return func() {}

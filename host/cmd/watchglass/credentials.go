@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// minTokenChars is the minimum length of a token. 16 random characters, as in the
-	// tokens of kubeadm, cannot be guessed.
+	// minTokenChars is the minimum length of a token. An attacker cannot guess 16 random
+	// characters, as in the secret of a kubeadm token.
 	minTokenChars = 16
 	// minTokenKinds is the minimum number of different characters in a token.
 	minTokenKinds = 6
 )
 
-// weakness returns why a token can be guessed, or "".
+// weakness returns why a token can be guessed, or "" if it cannot be guessed.
 func weakness(token string) string {
 	kinds := map[rune]bool{}
 	for _, r := range token {
@@ -37,13 +37,13 @@ const makeToken = "make one with: openssl rand -base64 32"
 func warnReadable(log *slog.Logger, flag, path string) {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
-		return // the code that opens the file reports the error
+		return // the code that opens the file reports a missing file
 	}
 	log.Warn("other users of this machine can read a secret; chmod 600 the file, or mount it with mode 0400",
 		"flag", flag, "file", path, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
 }
 
-// warn logs a warning for each permitted but risky way of storing or sending tokens.
+// warn logs a warning for each way in which the flags expose tokens or the TLS key.
 func (f *authFlags) warn(log *slog.Logger, l listeners) {
 	if f.weakness != "" {
 		log.Warn("the token can be guessed; "+makeToken, "flag", "--token-file", "reason", f.weakness)

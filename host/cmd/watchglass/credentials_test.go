@@ -28,7 +28,7 @@ func TestTokensThatCanBeGuessedAreWeak(t *testing.T) {
 	}
 }
 
-// serveBriefly starts a server and returns its log once it is ready.
+// serveBriefly starts a server, stops it once it is ready, and returns its log.
 func serveBriefly(t *testing.T, endpoint string, args ...string) string {
 	t.Helper()
 	c := start(t, append([]string{"serve", "--etcd-endpoints", endpoint}, args...)...)

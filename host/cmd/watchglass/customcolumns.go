@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// customColumnsPrefix precedes the columns in --output, as in kubectl.
+// customColumnsPrefix is the start of an --output value with columns, as in kubectl.
 const customColumnsPrefix = "custom-columns="
 
 // parseCustomColumns returns the columns of --output, or nil if the flag selects another

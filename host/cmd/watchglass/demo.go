@@ -30,12 +30,11 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// demoRetention is how long the demo's etcd keeps old revisions. It bounds the disk
-// usage.
+// demoRetention is how long the demo's etcd keeps old revisions. It limits the disk usage.
 const demoRetention = 10 * time.Minute
 
-// maxPods is the upper bound of --pods. Larger clusters could exhaust the memory
-// before the first object is written.
+// maxPods is the maximum value of --pods. A larger cluster could exhaust the memory before
+// the demo writes the first object.
 const maxPods = 1_000_000
 
 type demoFlags struct {
@@ -183,7 +182,8 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 	return h.run(ctx)
 }
 
-// exclude refuses flags of the simulated cluster when a real cluster is selected.
+// exclude returns an error if the user selects a real cluster and also sets a flag of the
+// simulated cluster.
 func (f *demoFlags) exclude(flags *pflag.FlagSet) error {
 	for _, name := range []string{"pods", "rate", "seed", "data-dir", "etcd-listen", "etcd-endpoint-file"} {
 		if f.kubeFlags.given() && flags.Changed(name) {
@@ -211,7 +211,8 @@ func (f *demoFlags) check() error {
 	return nil
 }
 
-// quiet drops the error of a command that the user has stopped.
+// quiet returns nil if ctx has ended, because the user has stopped the command, and err
+// otherwise.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -286,7 +287,7 @@ func (f *demoFlags) populate(ctx context.Context, client *clientv3.Client, stdou
 	})
 }
 
-// live prints the address of the dashboard when the pods are readable, and then
+// live prints the address of the dashboard once the connector has listed the pods. It then
 // changes the cluster until ctx ends.
 func (f *demoFlags) live(ctx context.Context, h *host, cluster *clustersim.Cluster, stdout io.Writer) error {
 	release, err := h.connector.Hold(ctx, api.Resource{Version: "v1", Name: "pods"})
@@ -307,7 +308,7 @@ func (f *demoFlags) live(ctx context.Context, h *host, cluster *clustersim.Clust
 	return quiet(ctx, cluster.Run(ctx))
 }
 
-// thousands formats n with commas.
+// thousands formats n with a comma between groups of three digits.
 func thousands(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {

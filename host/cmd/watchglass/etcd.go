@@ -25,7 +25,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// etcdFlags select the etcd cluster and the credentials.
+// etcdFlags select the etcd cluster and the credentials for it.
 type etcdFlags struct {
 	endpoints         []string
 	prefix            string
@@ -56,8 +56,8 @@ func (f *etcdFlags) detail() string {
 	return ""
 }
 
-// check rejects invalid addresses and prefixes. Otherwise the etcd client would retry
-// them indefinitely.
+// check returns an error for an invalid address or prefix. Without check, the etcd client
+// would retry an invalid address indefinitely.
 func (f *etcdFlags) check() error {
 	if !strings.HasPrefix(f.prefix, "/") {
 		return fmt.Errorf("--etcd-prefix %q: expected a prefix that begins with a slash, such as %s", f.prefix, etcd.DefaultPrefix)
@@ -75,14 +75,14 @@ func (f *etcdFlags) check() error {
 	return nil
 }
 
-// reconnect limits gRPC's pauses between connection attempts. By default they grow to two
-// minutes, which would delay recovery after a restart of etcd.
+// reconnect limits gRPC's pauses between connection attempts to one second. By default,
+// the pauses grow to two minutes, which would delay recovery after a restart of etcd.
 var reconnect = grpc.ConnectParams{
 	Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 	MinConnectTimeout: 3 * time.Second,
 }
 
-// client returns a client that connects in the background, because etcd may start
+// client returns an etcd client that connects in the background, because etcd may start
 // after the command.
 func (f *etcdFlags) client(files *reload.Watcher, more ...grpc.DialOption) (*clientv3.Client, error) {
 	if err := f.check(); err != nil {
@@ -107,8 +107,9 @@ func (f *etcdFlags) client(files *reload.Watcher, more ...grpc.DialOption) (*cli
 	return client, nil
 }
 
-// secure returns the TLS configuration for etcd, or nil without certificates. Each
-// new connection uses the certificates that were loaded last.
+// secure returns the TLS configuration and gRPC options for etcd, or nil for both if no
+// flag names a certificate. Each new connection uses the certificates that were loaded
+// last.
 func (f *etcdFlags) secure(files *reload.Watcher) (*tls.Config, []grpc.DialOption, error) {
 	if (f.cert == "") != (f.key == "") {
 		return nil, nil, errors.New("--etcd-cert and --etcd-key belong together: give both or none")
@@ -130,13 +131,14 @@ func (f *etcdFlags) secure(files *reload.Watcher) (*tls.Config, []grpc.DialOptio
 			return err
 		},
 	})
-	if err != nil || strings.HasPrefix(f.endpoints[0], "http://") { // the etcd client uses the scheme of the first endpoint for all
+	if err != nil || strings.HasPrefix(f.endpoints[0], "http://") { // the etcd client uses the scheme of the first endpoint for all endpoints
 		return current.Load(), nil, err
 	}
 	return current.Load(), []grpc.DialOption{grpc.WithTransportCredentials(etcd.Credentials(current.Load))}, nil
 }
 
-// tls returns a TLS configuration with the certificates in the files.
+// tls returns a TLS configuration with the CA and client certificates from the files of
+// the flags.
 func (f *etcdFlags) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.cacert != "" {

@@ -14,11 +14,11 @@ import (
 	"google.golang.org/grpc"
 )
 
-// restartingMember is an etcd member that is initially unreachable. It uses pipes as
-// connections.
+// restartingMember is an etcd member that is initially unreachable. Its connections are
+// pipes in memory.
 type restartingMember struct {
 	pb.UnimplementedKVServer
-	pipes    chan net.Conn // nil while it is unreachable
+	pipes    chan net.Conn // nil while the member is unreachable
 	attempts []time.Time
 }
 
@@ -50,7 +50,7 @@ func (m *restartingMember) Close() error { return nil }
 
 func (m *restartingMember) Addr() net.Addr { return &net.UnixAddr{Name: "member"} }
 
-// After an outage of any length, the client reconnects to etcd within a second plus
+// After an outage of any length, the client reconnects to etcd within one second and 20 %
 // jitter.
 func TestClientReconnectsToEtcdWithinASecond(t *testing.T) {
 	for _, outage := range []time.Duration{time.Second, 75 * time.Second, time.Hour} {

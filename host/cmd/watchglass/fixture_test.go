@@ -18,7 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// needsModule fails the test if the module is missing. It skips the test with -short.
+// needsModule skips the test with -short, and otherwise fails the test if the wasm module
+// is missing.
 func needsModule(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -36,8 +37,8 @@ func file(t *testing.T, name, content string) (path string) {
 	return path
 }
 
-// simulate fills an etcd with a small cluster, and returns a function that changes
-// it.
+// simulate fills an etcd with a small cluster, and returns a function that changes the
+// cluster.
 func simulate(t *testing.T, store *embedetcd.Server) (change func()) {
 	t.Helper()
 	writer, err := etcd.NewWriter(store.Client(), etcd.Config{})
@@ -62,10 +63,10 @@ func untilRecorded(t *testing.T, path, text string) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// objectStatus is the status of an edge object.
+// objectStatus is the status that an edge object, a Durable Object, returns.
 type objectStatus struct {
 	AwakeSince int64
-	Settled    bool // its state is stored
+	Settled    bool // the object has stored its state
 	Feeds      struct{ Connected []struct{ Active bool } }
 	Resources  map[string]struct {
 		State           string
@@ -75,8 +76,8 @@ type objectStatus struct {
 	}
 }
 
-// requestObject sends a request to an edge object, and returns the status in its
-// response. The status is zero if the object fails.
+// requestObject sends a request to an edge object, and returns the status in the response.
+// The status is zero if the response contains none.
 func requestObject(t *testing.T, address, object, path string) (status objectStatus) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/"+object+path, nil)

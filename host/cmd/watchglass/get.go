@@ -60,7 +60,7 @@ func (f *readFlags) addConnection(cmd *cobra.Command) {
 	flags.StringVar(&f.token, "token", "", "token for the connector (default $WATCHGLASS_TOKEN)")
 }
 
-// check sets defaults and reports errors that can be detected without the server.
+// check sets defaults, and returns an error for flags that are invalid for every server.
 func (f *readFlags) check() error {
 	if err := f.checkCustomColumns(); err != nil {
 		return err
@@ -121,7 +121,7 @@ name of one object follows: get pods web-1, or get pods/web-1.` + queryHelp + ad
 	return cmd
 }
 
-// reading is one run of get or watch.
+// reading is the state of one run of get or watch.
 type reading struct {
 	flags      *readFlags
 	name       string // name of the requested object; empty for all
@@ -132,7 +132,7 @@ type reading struct {
 	recorder   *recorder // nil without --record
 }
 
-// read opens the collection, waits until it is complete, and prints it.
+// read opens the collection, waits until it is complete, and prints its objects.
 func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	r := &reading{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	resource, name, err := resolveArguments(cmd, args)
@@ -161,8 +161,8 @@ func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	return f.interrupted(ctx, r.run(ctx, cl, resource))
 }
 
-// interrupted returns the error of a run. After an interrupt, it returns nil for a watch,
-// and an error about the interrupt for get.
+// interrupted returns err, unless the user has interrupted the run. Then it returns nil
+// for a watch, and an error about the interrupt for get.
 func (f *readFlags) interrupted(ctx context.Context, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil && f.watch:
@@ -187,11 +187,11 @@ func (r *reading) run(ctx context.Context, cl *client.Client, resource api.Resou
 }
 
 // url returns the endpoint, with the resource and namespace in its query unless --server
-// already specifies them. An edge needs them to select the Durable Object.
+// already specifies them. An edge selects the Durable Object by resource and namespace.
 func (f *readFlags) url(resource api.Resource) string {
 	u, err := url.Parse(f.server)
 	if err != nil {
-		return f.server // unreachable, because check refuses it
+		return f.server // unreachable, because check refuses an invalid URL
 	}
 	query := u.Query()
 	if !query.Has("resource") {
@@ -204,8 +204,8 @@ func (f *readFlags) url(resource api.Resource) string {
 	return u.String()
 }
 
-// readNamespace returns the namespace to read. It is empty for all namespaces, and
-// for built-in resources without namespaces.
+// readNamespace returns the namespace to read, or "" for all namespaces and for built-in
+// resources without namespaces.
 func (f *readFlags) readNamespace(resource api.Resource) string {
 	if schema, err := catalog.Lookup(catalog.All(), resource); f.allNamespaces || err == nil && !schema.Namespaced {
 		return ""
@@ -213,10 +213,10 @@ func (f *readFlags) readNamespace(resource api.Resource) string {
 	return f.namespace
 }
 
-// open opens the collection. The server rejects a namespace for a custom resource without
-// namespaces, so open tries again without one. Columns of other resources need the schema
-// in advance. For a custom resource, open reads the schema from a first collection, which
-// it closes.
+// open opens the collection of the rows. If the server rejects a namespace because a
+// custom resource has no namespaces, open tries again without a namespace. Added columns
+// need the schema of the rows in advance. For a custom resource, open therefore opens a
+// first collection, reads its schema, and closes it.
 func (r *reading) open(ctx context.Context, cl *client.Client, resource api.Resource) error {
 	namespace := r.flags.readNamespace(resource)
 	rows, _ := catalog.Lookup(catalog.All(), resource) // nil if the resource is not built in
@@ -288,9 +288,9 @@ func howToStart(err error) string {
 const retryTime = 15 * time.Second
 
 // firstSync waits until a collection is complete. It fails immediately if no server
-// responds, because a user waits at the terminal. It retries if the server sends
-// Retry-After, because the first reader in a region of an edge must wait until the region
-// has loaded the data.
+// responds, because a user waits at the terminal. If the server sends Retry-After,
+// firstSync retries for retryTime: the first reader in a region of an edge must wait until
+// the region has loaded the data.
 func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	deadline := time.NewTimer(retryTime)
 	defer deadline.Stop()
@@ -313,8 +313,8 @@ func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	}
 }
 
-// explainUnauthorized adds instructions for specifying a token to a 401. It returns other
-// errors unchanged.
+// explainUnauthorized adds to a 401 how to specify a token. It returns other errors
+// unchanged.
 func explainUnauthorized(err error, f *readFlags) error {
 	var status *api.Status
 	switch {
@@ -347,8 +347,8 @@ func getObjects(ctx context.Context, r *reading) error {
 	return r.print(objects, rv)
 }
 
-// print writes a list. The message for an empty list goes to stderr, so that
-// programs can parse stdout.
+// print writes a list to stdout. If the list is empty, print writes a message to stderr,
+// so that programs can parse stdout.
 func (r *reading) print(objects []object, rv api.ResourceVersion) error {
 	if len(objects) > 0 || r.flags.output == formatJSON {
 		return r.printer.list(objects, rv)
@@ -361,8 +361,8 @@ func (r *reading) print(objects []object, rv api.ResourceVersion) error {
 	return nil
 }
 
-// pageSize is the number of objects per page. It limits the size of the engine's
-// frames.
+// pageSize is the maximum number of objects per page of a list. It limits the size of the
+// engine's frames.
 const pageSize = 500
 
 func (r *reading) list(ctx context.Context) ([]object, api.ResourceVersion, error) {
@@ -400,7 +400,8 @@ func (r *reading) notFound() error {
 	return fmt.Errorf("%s %q not found", plural, r.name)
 }
 
-// resolveArguments resolves the arguments RESOURCE [NAME] or, as in kubectl, RESOURCE/NAME.
+// resolveArguments returns the resource and the name in the arguments RESOURCE [NAME] or,
+// as in kubectl, RESOURCE/NAME. The name is empty if it is missing.
 func resolveArguments(cmd *cobra.Command, args []string) (_ api.Resource, name string, err error) {
 	text := args[0]
 	if len(args) > 1 {
@@ -429,7 +430,7 @@ var versions = regexp.MustCompile(`^v[0-9]`)
 // maxSuggestions is the maximum number of resources that an error suggests.
 const maxSuggestions = 3
 
-// resolve parses a resource in one of the notations that the help of get describes.
+// resolve parses a resource in any notation that the help of get describes.
 func resolve(text string) (api.Resource, error) {
 	if strings.Contains(text, "/") {
 		return api.ParseResource(text)
@@ -453,7 +454,8 @@ func resolve(text string) (api.Resource, error) {
 	return api.Resource{}, fmt.Errorf("resource %q is not built in: %swrite other resources as group/version/plural, such as apps/v1/deployments", text, near)
 }
 
-// resolveAll parses the resources of a flag.
+// resolveAll parses the resources in the value of a flag. Its errors begin with the name
+// of the flag.
 func resolveAll(flag string, texts []string) ([]api.Resource, error) {
 	resources := make([]api.Resource, len(texts))
 	for i, text := range texts {

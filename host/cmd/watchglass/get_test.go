@@ -73,7 +73,7 @@ func (c *cluster) pod(key api.Key, phase string) api.ResourceVersion {
 		key.Name(), key.Namespace(), key.Name(), phase))
 }
 
-// command runs get or watch until it ends.
+// command runs get or watch until the command ends, for at most a minute.
 func (c *cluster) command(t *testing.T, cmd *cobra.Command, args string) (stdout, stderr string, err error) {
 	var out, log bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -174,15 +174,15 @@ func TestGetReportsErrors(t *testing.T) {
 	assert.NoFileExists(t, name, "the empty recording is removed, so that the command can be repeated")
 }
 
-// unreachable is a source that has resources but cannot read their objects.
+// unreachable is a source that lists its resources but fails every stream.
 type unreachable struct{ *memory.Source }
 
 func (unreachable) Stream(context.Context, api.Resource, api.ResourceVersion, source.Sink) error {
 	return errors.New("etcd 10.0.0.1:2379: connection refused")
 }
 
-// A client with access to some objects receives only the code of the source's error,
-// because the error may name other objects.
+// If a client reads only one namespace, it receives the code but not the text of the
+// source's error, because the text may name other objects.
 func TestGetReportsWhyTheSourceFails(t *testing.T) {
 	c := newCluster(t)
 	c.close(t)
@@ -197,7 +197,7 @@ func TestGetReportsWhyTheSourceFails(t *testing.T) {
 	require.NotContains(t, err.Error(), "10.0.0.1")
 }
 
-// A refused token is reported as such, and not as a missing response.
+// The command reports a refused token, not a missing response.
 func TestGetReportsARefusedToken(t *testing.T) {
 	t.Setenv("WATCHGLASS_TOKEN", "")
 	c := newCluster(t)
@@ -241,8 +241,8 @@ func TestGetReportsARefusedToken(t *testing.T) {
 	}
 }
 
-// An interrupted get fails, because its output is incomplete. An interrupted watch
-// succeeds.
+// An interrupted get or inspect fails, because its output is incomplete. An interrupted
+// watch succeeds.
 func TestInterruptedGetFails(t *testing.T) {
 	needsModule(t)
 	asked := make(chan struct{})
@@ -281,8 +281,8 @@ func (c *cluster) follow(t *testing.T, cmd *cobra.Command, args string) (*comman
 	return run, stop
 }
 
-// The schema of a custom resource tells whether the resource is namespaced. A get in the default
-// namespace finds objects without a namespace, but no objects of other namespaces.
+// The schema of a custom resource defines whether the resource is namespaced. Without -n,
+// get prints objects without a namespace, but no objects of namespaces other than default.
 func TestGetOfCustomResources(t *testing.T) {
 	racks := api.Resource{Group: "example.com", Version: "v1", Name: "racks"}
 	slots := api.Resource{Group: "example.com", Version: "v1", Name: "slots"}
@@ -319,7 +319,7 @@ func TestWatch(t *testing.T) {
 	run.find(`shop +another +0/0 +Running`)
 }
 
-// A watch writes one document per event, followed by a newline (rule P2).
+// A watch writes one JSON document per event, followed by a newline (rule P2).
 func TestWatchWritesOneJSONFramePerLine(t *testing.T) {
 	c := newCluster(t)
 	c.pod("default/a", "Pending")
@@ -348,8 +348,8 @@ func TestWatchReportsStaleData(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// A watch prints all differences after the connector has restarted without a history,
-// although they arrive together from a relist.
+// After the connector restarts without a history, a watch prints all differences, although
+// they arrive together from a relist.
 func TestWatchContinuesAfterALargeRelist(t *testing.T) {
 	c := newCluster(t)
 	for i := range 2000 {

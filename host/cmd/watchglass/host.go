@@ -41,7 +41,7 @@ type hostFlags struct {
 	auditLog     string
 	private      bool
 	profiling    bool
-	frugal       bool // collect garbage as often as by default, because other programs need the memory
+	frugal       bool // keep Go's default rate of garbage collection, because other programs need the memory
 	drain        drain
 	limits       *limit.Set
 	settings     *settings.Loader
@@ -57,7 +57,7 @@ type drain struct {
 // endpoints of a Service time to notice that the server is not ready.
 const shutdownDelay = 5 * time.Second
 
-// defaultDrain contains the durations for commands that have no flags for them.
+// defaultDrain contains the durations for commands without shutdown flags.
 var defaultDrain = drain{timeout: 10 * time.Second}
 
 func (d *drain) add(flags *pflag.FlagSet, delay time.Duration) {
@@ -119,8 +119,8 @@ type listeners struct {
 	guarded []*listen.Guarded
 }
 
-// bind checks the flags and opens the listeners. It runs before anything else
-// starts, so that errors are reported early.
+// bind checks the flags and opens the listeners. Commands call it before they start
+// anything else, so that users see errors early.
 func (f *hostFlags) bind(log *slog.Logger) (listeners, error) {
 	if err := server.CheckOrigins(f.allowOrigins); err != nil {
 		return listeners{}, fmt.Errorf("--allow-origin: %w", err)
@@ -195,14 +195,15 @@ type host struct {
 	times     drain
 }
 
-// files reloads files when they change, and on SIGHUP. The zero value watches no
+// files reloads files when the files change, and on SIGHUP. The zero value watches no
 // files.
 type files struct {
 	*reload.Watcher
 	hangups <-chan struct{}
 }
 
-// newFiles makes SIGHUP reload the files instead of ending the process.
+// newFiles returns files without any file yet. From then on, SIGHUP reloads files instead
+// of ending the process.
 func newFiles(ctx context.Context, log *slog.Logger) files {
 	return files{reload.NewWatcher(log), interrupt.Hangups(ctx)}
 }
@@ -215,8 +216,8 @@ func (f files) watch() (stop func()) {
 	return background(func(ctx context.Context) { f.Run(ctx, f.hangups) })
 }
 
-// background calls run in a goroutine. The function stop cancels the context and
-// waits until run has returned.
+// background calls run in a goroutine, and returns a function stop, which cancels the
+// context and waits until run has returned.
 func background(run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -242,8 +243,8 @@ func (f *hostFlags) guardMemory() {
 	}
 }
 
-// newHost returns a host. It takes ownership of the listeners, and closes them if it
-// fails.
+// newHost returns a host with the connector and servers that the flags select. It takes
+// ownership of the listeners, and closes them if it fails.
 func newHost(flags *hostFlags, l listeners, f files, source string, c connector.Config, s server.Config) (*host, error) {
 	c.Session.Server = "watchglass " + versionText()
 	flags.guardMemory()
@@ -277,7 +278,7 @@ func newHost(flags *hostFlags, l listeners, f files, source string, c connector.
 	return h, nil
 }
 
-// collectors returns the metrics of the host in addition to those of the server.
+// collectors returns the metrics that the host adds to the metrics of the server.
 func (h *host) collectors(c connector.Config, timings *metrics.Timings) []prometheus.Collector {
 	all := append(metrics.Process(versionText()), timings,
 		metrics.Listeners(h.listeners.acceptFailures), metrics.Memory(memory.Used))
@@ -298,7 +299,8 @@ func (h *host) collectors(c connector.Config, timings *metrics.Timings) []promet
 	return all
 }
 
-// logRun logs that the host has started. The function stopped logs its end.
+// logRun logs that the host has started, and returns a function that logs that the host
+// has stopped.
 func (h *host) logRun(source string) (stopped func()) {
 	attributes := []any{"version", versionText(), "source", source}
 	for _, served := range []struct {
@@ -313,8 +315,8 @@ func (h *host) logRun(source string) (stopped func()) {
 	return func() { h.log.Info("stopped") }
 }
 
-// run serves until ctx ends or a listener fails. Then it drains, sends readers the
-// closing status, and closes the servers and the connector.
+// run serves until ctx ends or a listener fails. Then it drains, sends readers the closing
+// status, and closes the servers and the connector. It returns all errors, joined.
 func (h *host) run(ctx context.Context) error {
 	defer h.files.watch()()
 	guard := memory.Guard{Limits: h.connector.Limits(), Crowds: []memory.Crowd{h.connector}, Log: h.log}
@@ -352,9 +354,9 @@ func (h *host) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// drain reports the host as not ready and continues serving for the delay. Load
-// balancers thus route new readers elsewhere before existing readers are disconnected.
-// If a listener fails, drain returns its error early.
+// drain reports the host as not ready, and after SIGTERM continues serving for the delay.
+// Load balancers thus route new readers elsewhere before the host disconnects existing
+// readers. If a listener fails, drain returns the error early.
 func (h *host) drain(ctx context.Context, served <-chan error) error {
 	h.server.Drain()
 	if h.kubeAPI != nil {
@@ -372,12 +374,12 @@ func (h *host) drain(ctx context.Context, served <-chan error) error {
 	}
 }
 
-// shutdown disconnects the readers and waits for them. Reaching --drain-timeout is
-// logged and is not an error.
+// shutdown disconnects the readers and waits for them. If they take longer than
+// --drain-timeout, shutdown logs a warning and returns no error for it.
 func (h *host) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), h.times.timeout)
 	defer cancel()
-	kubeAPI := make(chan error, 1) // concurrently, so that slow readers of one server do not use up the time of the other
+	kubeAPI := make(chan error, 1) // concurrently, so that slow readers of one server do not use up the time of the other server
 	go func() {
 		if h.kubeAPI == nil {
 			kubeAPI <- nil
@@ -423,7 +425,7 @@ func (h *host) printKubeAPI(stdout io.Writer) {
 	}
 }
 
-// public returns the addresses that other machines can reach.
+// public returns the addresses of the listeners that other machines can reach, or nil.
 func (l listeners) public() []string {
 	var public []string
 	for _, listener := range l.all() {
@@ -434,7 +436,8 @@ func (l listeners) public() []string {
 	return public
 }
 
-// waitForHealth waits until the server responds to a health check.
+// waitForHealth sends one health check and returns an error unless the server responds
+// with 200 OK.
 func (h *host) waitForHealth(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url()+"/healthz", nil)
 	if err != nil {

@@ -39,7 +39,7 @@ and the resource version up to which events were sent.`,
 	return cmd
 }
 
-// inspectTimeout is the time limit of the request to the connector.
+// inspectTimeout limits the duration of the request to the connector.
 const inspectTimeout = 10 * time.Second
 
 func inspect(ctx context.Context, address, output string, stdout io.Writer) error {
@@ -154,7 +154,7 @@ func (r *inspectedReader) subscriptions() string {
 	return strings.Join(all, ", ")
 }
 
-// size formats a number of bytes with a unit.
+// size formats a number of bytes with a unit. A kB is 1024 bytes.
 func size(n uint64) string {
 	switch {
 	case n < 1<<10:

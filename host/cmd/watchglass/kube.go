@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// kubeFlags select the kube-apiserver and the credentials.
+// kubeFlags select the kube-apiserver and the credentials for it.
 type kubeFlags struct {
 	kubeconfig string
 	context    string
@@ -24,11 +24,11 @@ func (f *kubeFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.metrics, "metrics-interval", kube.DefaultMetricsInterval, "time between two lists of a resource of metrics.k8s.io while it has readers; 0 does not serve these resources")
 }
 
-// given reports whether a kube-apiserver is selected.
+// given reports whether the flags select a kube-apiserver.
 func (f *kubeFlags) given() bool { return f.kubeconfig != "" || f.context != "" || f.inCluster }
 
 // metricsInterval returns the value for kube.Config.MetricsInterval, which is negative if
-// no metrics are served.
+// --metrics-interval is 0. It returns an error for a value out of range.
 func (f *kubeFlags) metricsInterval() (time.Duration, error) {
 	switch {
 	case f.metrics == 0:

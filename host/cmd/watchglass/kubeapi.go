@@ -25,13 +25,13 @@ func newKubeAPI(c *connector.Connector, config connector.Config, timings *metric
 	})}
 }
 
-// newDiscovery returns the handler of /api and /apis, from which clients of /watch learn
+// newDiscovery returns the handler of /api and /apis, at which clients of /watch discover
 // the resources.
 func newDiscovery(c *connector.Connector, config connector.Config) http.Handler {
 	return kubeapi.New(kubeapi.Config{Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Server: "watchglass", Limits: c.Limits()})
 }
 
-// serve serves requests until shutdown.
+// serve serves requests until shutdown is called, and then returns nil.
 func (k *kubeAPI) serve(listener net.Listener) error {
 	if err := k.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -39,7 +39,7 @@ func (k *kubeAPI) serve(listener net.Listener) error {
 	return nil
 }
 
-// shutdown ends the watches at an event boundary and waits for all requests.
+// shutdown ends each watch after a complete event, and waits for all requests.
 func (k *kubeAPI) shutdown(ctx context.Context) error {
 	k.handler.Stop()
 	return k.http.Shutdown(ctx)

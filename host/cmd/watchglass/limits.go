@@ -6,8 +6,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// addLimits adds a flag for every limit and returns the Set that the flags
-// write to.
+// addLimits adds a flag for every limit, and returns the Set in which the flags store
+// their values.
 func addLimits(flags *pflag.FlagSet) *limit.Set {
 	set := limit.NewSet()
 	for _, l := range limit.All() {

@@ -37,8 +37,8 @@ func find(lines []map[string]any, message string) (found []map[string]any) {
 	return found
 }
 
-// Logs contain no secrets. The test puts secrets everywhere a client, an object or a file
-// can contain one.
+// Logs contain no secrets. The test puts secrets into requests, objects and the token
+// file, wherever one can occur.
 func TestLogsHaveNoSecrets(t *testing.T) {
 	const good, bad, content = "planted-good-d41d8cd98f00b204", "planted-bad-e9800998ecf8427e", "planted-content-0b2049e98009"
 	store := startEtcd(t)

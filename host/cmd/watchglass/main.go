@@ -14,8 +14,8 @@ func main() {
 	os.Exit(run(interrupt.Context(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run executes one command line and returns the exit code. Output may contain text
-// from servers and readers, so both writers remove terminal control sequences.
+// run executes one command line and returns the exit code. It removes terminal control
+// sequences from the output, which may contain text from servers and readers.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	stdout, stderr = terminal.NewWriter(stdout), terminal.NewWriter(stderr)
 	root := newRootCommand()

@@ -20,17 +20,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain can run the test binary as the command, so that a test can send it
-// signals.
+// TestMain runs the test binary as the command if WATCHGLASS_MAIN is set, so that a test
+// can send signals to the command.
 func TestMain(m *testing.M) {
 	if os.Getenv("WATCHGLASS_MAIN") != "" {
-		os.Unsetenv("WATCHGLASS_MAIN") // otherwise the command rejects it as an unknown setting
+		os.Unsetenv("WATCHGLASS_MAIN") // otherwise, the command rejects the variable as an unknown setting
 		main()
 	}
 	os.Exit(m.Run())
 }
 
-// output collects the output of a command and wakes waiting readers.
+// output collects the output of a command and wakes a goroutine that waits for more.
 type output struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
@@ -76,20 +76,20 @@ func start(t *testing.T, args ...string) *command {
 	return c
 }
 
-// stop ends the command as a signal does, and returns the exit code.
+// stop ends the command as an interrupt does, and returns the exit code.
 func (c *command) stop() int {
 	c.cancel()
 	<-c.ended
 	return c.code
 }
 
-// find waits for a match in the stdout of the command.
+// find waits for a match in the stdout of the command, and returns the matching text.
 func (c *command) find(pattern string) string {
 	c.t.Helper()
 	return c.findIn(c.out, pattern)
 }
 
-// findIn is like find, for the standard output or the log.
+// findIn is like find, but searches the given output: stdout or the log.
 func (c *command) findIn(out *output, pattern string) string {
 	c.t.Helper()
 	expression := regexp.MustCompile(pattern)
@@ -109,7 +109,7 @@ func (c *command) findIn(out *output, pattern string) string {
 	}
 }
 
-// url waits until the command prints its address.
+// url waits until the command prints its URL, and returns the URL.
 func (c *command) url() string {
 	_, url, _ := strings.Cut(c.find(`(?:demo|serve): https?://[0-9.:]+`), " ")
 	return url
@@ -293,8 +293,8 @@ func TestPortInUseNamesTheFlag(t *testing.T) {
 }
 
 func TestSignalEndsTheDemoCleanly(t *testing.T) {
-	// A child of a process under nohup also ignores hangups, unless its parent
-	// handles them.
+	// Under nohup, this process ignores hangups, and its children would too. Handling hangups
+	// here prevents this.
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)

@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/embedetcd"
 )
 
-// putLargePods writes 20 pods of 200 KB that do not compress below half their size.
+// putLargePods writes 20 pods of 200 KiB that compress to no less than half this size.
 func putLargePods(t *testing.T, store *embedetcd.Server, round int) {
 	t.Helper()
 	noise := make([]byte, 100<<10)
@@ -53,7 +53,7 @@ func TestMemoryStaysBelowTheCeilingUnderLoad(t *testing.T) {
 	}
 	assert.Equal(t, "max-memory", refused)
 	assert.Contains(t, p.log.String(), "memory is above the limit")
-	for range 50 { // the load continues
+	for range 50 { // the load continues after the first refusal
 		r := dial(t, url, "")
 		hangUp(r)
 	}
@@ -72,9 +72,9 @@ func TestMemoryStaysBelowTheCeilingUnderLoad(t *testing.T) {
 	assert.False(t, strings.Contains(p.log.String(), "panic"))
 }
 
-// A connector collects garbage less often than by default while its memory is far below
-// the limit, because collections delay readers. Variables of the Go runtime take
-// precedence.
+// While its memory is far below the limit, a connector collects garbage less often than a
+// Go program does by default, because collections delay readers. The variables GOGC and
+// GOMEMLIMIT take precedence.
 func TestConnectorsCollectGarbageLessOften(t *testing.T) {
 	const source = " --etcd-endpoints 127.0.0.1:1"
 	for name, test := range map[string]struct {

@@ -25,9 +25,9 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// tokenIssuer is an OpenID Connect issuer. Its responses are errors until up is true.
+// tokenIssuer is an OpenID Connect issuer. It responds with errors until up is true.
 type tokenIssuer struct {
-	url, ca string // the URL, and the path to the CA of its certificate
+	url, ca string // issuer URL, and path of the file with the CA of its certificate
 	up      atomic.Bool
 }
 
@@ -61,7 +61,7 @@ func startIssuer(t *testing.T) *tokenIssuer {
 	return i
 }
 
-// token signs an ID token.
+// token returns a signed ID token that is valid for an hour.
 func (i *tokenIssuer) token(t *testing.T, user, audience string) string {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
@@ -96,7 +96,7 @@ func TestServeAcceptsIDTokens(t *testing.T) {
 }
 
 // subscribe connects over WebSocket with a token and subscribes to pods. It returns the
-// code of the refusal, or 0.
+// code of the refusal, or 0 if the subscription succeeds.
 func subscribe(t *testing.T, url, token string) int {
 	t.Helper()
 	ws, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(url, "http")+"/watch", &websocket.DialOptions{Subprotocols: []string{wire.Subprotocol}})

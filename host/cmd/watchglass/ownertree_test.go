@@ -16,7 +16,8 @@ import (
 )
 
 // owned puts an object with the given owner in the namespace shop. The UID of each object
-// is its name. The parameter rest contains the other fields as JSON.
+// is its name. The parameter rest contains the fields of the object other than metadata,
+// as JSON.
 func (c *cluster) owned(resource api.Resource, kind, name, owner, rest string) {
 	owners := ""
 	if owner != "" {
@@ -95,7 +96,7 @@ func TestTreeReportsErrors(t *testing.T) {
 	}
 }
 
-// onlyApps is a policy that permits reading only the group apps.
+// onlyApps is a policy that permits reads of resources in the API group apps only.
 type onlyApps struct{ access.Policy }
 
 func (onlyApps) Authorize(_ context.Context, _ *access.User, r access.Request) (time.Time, *api.Status) {
@@ -105,7 +106,8 @@ func (onlyApps) Authorize(_ context.Context, _ *access.User, r access.Request) (
 	return time.Time{}, api.Forbidden("only apps may be read")
 }
 
-// A tree shows the objects that the reader may list, and reports the missing rights.
+// The command tree prints the objects that the reader may list, and reports the missing
+// rights.
 func TestTreeReportsMissingRights(t *testing.T) {
 	c := newShop(t)
 	c.close(t)

@@ -37,7 +37,7 @@ type printer struct {
 	schema api.Schema
 	now    func() time.Time
 
-	custom     bool // print only the chosen columns
+	custom     bool // print only the columns of --output custom-columns
 	namespaces bool // print a column with the namespace
 	noHeaders  bool
 	events     bool // print a column with the type of the event
@@ -71,7 +71,7 @@ func (p *printer) list(objects []object, rv api.ResourceVersion) error {
 	return p.table(rows)
 }
 
-// event writes one change: a row of the table, a name, or a line with a watch event.
+// event writes one change as a row of the table, a name, or a line with a watch event.
 func (p *printer) event(t api.EventType, o object) error {
 	switch p.format {
 	case formatJSON:
@@ -121,7 +121,8 @@ func (p *printer) row(t api.EventType, o object) []string {
 	return row
 }
 
-// addsName reports whether the name of an object is printed before its columns.
+// addsName reports whether the printer adds a column with the name, because the columns of
+// the resource include none.
 func (p *printer) addsName() bool { return !p.custom && catalog.NameColumn(&p.schema) < 0 }
 
 func (p *printer) shown(c api.Column) bool {
@@ -170,8 +171,8 @@ func (p *printer) name(o object) error {
 
 const indent = "    "
 
-// jsonList writes objects one at a time. Marshaling the list at once would need three
-// times its memory.
+// jsonList writes objects one at a time. Marshaling the whole list at once would need
+// three times the memory.
 func (p *printer) jsonList(objects []object, rv api.ResourceVersion) error {
 	var b bytes.Buffer
 	b.WriteString("{\n" + indent + `"apiVersion": "v1",` + "\n" + indent + `"items": [`)
@@ -196,7 +197,7 @@ func (p *printer) jsonList(objects []object, rv api.ResourceVersion) error {
 	return err
 }
 
-// single writes one object, without a list around it.
+// single writes one object as indented JSON, without a list around it.
 func (p *printer) single(o object) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, o.JSON(), "", indent); err != nil {
@@ -207,7 +208,7 @@ func (p *printer) single(o object) error {
 	return err
 }
 
-// frame writes an event as one line of JSON, as a Kubernetes watch sends it.
+// frame writes an event as one line of JSON, in the format of a Kubernetes watch.
 func (p *printer) frame(t api.EventType, object []byte) error {
 	var b bytes.Buffer
 	b.WriteString(`{"type":"` + t.String() + `","object":`)

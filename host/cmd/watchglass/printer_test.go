@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 var printedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// printed is an object with its columns, as the connector would send them.
+// printed is an object with the given columns.
 type printed struct {
 	key     api.Key
 	columns []api.Value

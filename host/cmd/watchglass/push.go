@@ -87,7 +87,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	if err := push.CheckURL(url); err != nil {
 		return err
 	}
-	if _, err := f.token(); err != nil { // A later error can be temporary, because another program may be renewing the file.
+	if _, err := f.token(); err != nil { // later errors may be temporary, because another program may be renewing the file
 		return err
 	}
 	if f.tokenFile != "" {
@@ -136,8 +136,8 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	return group.Wait()
 }
 
-// hold starts the upstream watches and waits for the first list of each, so that the edge
-// receives the objects without delay.
+// hold starts an upstream watch of each resource and waits for its first list, so that the
+// edge receives the objects without delay.
 func hold(ctx context.Context, c *connector.Connector, resources []api.Resource, log *slog.Logger) error {
 	for _, resource := range resources {
 		log.Info("listing", "resource", resource.String())
@@ -148,8 +148,8 @@ func hold(ctx context.Context, c *connector.Connector, resources []api.Resource,
 	return nil
 }
 
-// identity returns a function that requests the cluster ID from a source. The ID is empty
-// if the source has none.
+// identity returns a function that requests the cluster ID from a source. The function
+// returns "" if the source has no ID.
 func identity(src source.Source) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		identifier, ok := src.(source.Identifier)
@@ -170,7 +170,8 @@ func (f *pushFlags) resolved() ([]api.Resource, error) {
 	return resolveAll("--resources", f.resources)
 }
 
-// token reads the token file, which another program may renew.
+// token returns the token in the token file, or "" without --token-file. It reads the file
+// each time, because another program may renew the token.
 func (f *pushFlags) token() (string, error) {
 	if f.tokenFile == "" {
 		return "", nil

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// queryFlags are the flags for queries of views.
+// queryFlags are the flags of a query, which a view evaluates.
 type queryFlags struct {
 	search string
 	where  string
@@ -35,10 +35,12 @@ func (q *queryFlags) add(cmd *cobra.Command) {
 
 func (q *queryFlags) isSet() bool { return q.search != "" || q.where != "" || len(q.sortBy) > 0 }
 
-// readsView reports whether rows come from a view.
+// readsView reports whether the command reads its rows from a view, because a query or an
+// added column needs one.
 func (f *readFlags) readsView() bool { return f.query.isSet() || len(f.added.columns) > 0 }
 
-// checkQuery reports errors in a query that can be detected without the schema.
+// checkQuery returns an error for a query that is invalid for every schema, or that does
+// not fit the other flags.
 func (f *readFlags) checkQuery() error {
 	for _, keys := range f.query.sortBy {
 		switch key := strings.TrimLeft(keys, " -"); {
@@ -71,7 +73,8 @@ func (r *reading) view(ctx context.Context, limit uint32) (*client.View, error) 
 	return view, nil
 }
 
-// listMatching lists the objects that match the query, in the order that it requests.
+// listMatching returns the objects that match the query, in the order of --sort-by, and
+// the version of the list.
 func (r *reading) listMatching(ctx context.Context) ([]object, api.ResourceVersion, error) {
 	view, err := r.view(ctx, 1)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// restarted puts a pod with an age and a number of restarts.
+// restarted writes a pod with the given phase, number of restarts and age.
 func (c *cluster) restarted(key api.Key, phase string, restarts int, age time.Duration) api.ResourceVersion {
 	return c.Put(podResource, key, fmt.Appendf(nil,
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q,"uid":"u-%s","labels":{"app":"web"},"creationTimestamp":%q},`+
@@ -166,7 +166,7 @@ func TestGetReportsMistakesInQueries(t *testing.T) {
 	require.Equal(t, "No resources found in default namespace.\n", stderr)
 }
 
-// get sorts more objects than the window of a view can contain.
+// get prints and sorts more objects than the window of one view can contain.
 func TestGetSortsMoreObjectsThanAWindowHas(t *testing.T) {
 	c := newCluster(t)
 	const pods = 20_050
@@ -216,12 +216,12 @@ func TestWatchOfAQueryContinuesAfterARelist(t *testing.T) {
 	require.Contains(t, run.log.String(), "watchglass: reconnecting")
 }
 
-// Queries can use times that the table does not show. Of events, only wide tables show First Seen,
-// and no table shows the creation time.
+// Queries can use times that the table does not show. For events, only wide tables show
+// First Seen, and no table shows the creation time.
 func TestGetQueriesTimesThatTheTableHides(t *testing.T) {
 	c := newCluster(t)
-	// Ages of this many hours are printed without minutes, which would change during the
-	// test.
+	// The command prints ages of 8 hours or more without minutes, which would change during
+	// the test.
 	ago := func(age time.Duration) string { return time.Now().Add(-age).UTC().Format(time.RFC3339) }
 	seen := func(name, times string, created time.Duration) {
 		c.Put(api.Resource{Version: "v1", Name: "events"}, api.NewKey("default", name), fmt.Appendf(nil,
@@ -258,7 +258,8 @@ func TestGetQueriesTimesThatTheTableHides(t *testing.T) {
 	}
 }
 
-// column returns the header of a table, and the cells of a column.
+// column returns the header line of a table, and the cells of one column, separated by
+// spaces.
 func column(table, name string) (header, cells string) {
 	lines := strings.Split(strings.TrimSpace(table), "\n")
 	var all []string

@@ -16,12 +16,12 @@ type recorder struct {
 	file       *os.File
 	recorder   *recording.Recorder
 	collection *recording.Collection
-	begun      bool // the file contains a state; otherwise Close removes it
+	begun      bool // the file contains a state; otherwise, Close removes the file
 }
 
-// newRecorder creates a recording. It does not overwrite files, because recordings are
-// evidence. If a later write fails, the recorder calls failed, and Close returns the
-// error.
+// newRecorder creates the file of a recording. It does not overwrite a file, because
+// recordings are evidence. If a later write fails, the recorder calls failed, and Close
+// returns the error.
 func newRecorder(name string, resource api.Resource, failed func()) (*recorder, error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, os.ErrExist) {
@@ -65,7 +65,7 @@ func (r *recorder) listed(rv api.ResourceVersion, items []client.Object) {
 	}
 }
 
-// watched is a watch that is recorded if Watch is set.
+// watched records a watch if the field Watch is set, and does nothing otherwise.
 type watched struct{ *recording.Watch }
 
 func (r *recorder) watch(options client.WatchOptions) watched {

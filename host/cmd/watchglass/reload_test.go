@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/reload"
 )
 
-// replace copies the content of one file to another.
+// replace overwrites the file to with the content of the file from.
 func replace(t *testing.T, to, from string) {
 	t.Helper()
 	content, err := os.ReadFile(from)
@@ -26,7 +26,8 @@ func replace(t *testing.T, to, from string) {
 	require.NoError(t, os.WriteFile(to, content, 0o600))
 }
 
-// handshakes reports whether a server presents a certificate of the pool.
+// handshakes reports whether a TLS handshake with a server that must have a certificate of
+// the pool succeeds.
 func handshakes(address string, pool *x509.CertPool) bool {
 	conn, err := tls.Dial("tcp", address, &tls.Config{RootCAs: pool})
 	if err != nil {
@@ -88,8 +89,8 @@ func TestServeEndsTheSessionsOfRemovedTokens(t *testing.T) {
 	until(t, stays, func() bool { return s.Synced })
 }
 
-// dialEtcd starts a server with the given certificate and connects to it with the
-// options. It returns the certificate that the client presents.
+// dialEtcd starts a TLS server with the given certificate, connects a client with the
+// options, and returns the certificate that the client presents.
 func dialEtcd(t *testing.T, options []grpc.DialOption, cert, key string) *x509.Certificate {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(cert, key)

@@ -58,8 +58,8 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// flagMistake returns the message for an error of a flag. It names the value that the
-// flag expects.
+// flagMistake returns the message for an error of a flag. For an invalid value, the
+// message names the value that the flag expects.
 func flagMistake(err error) string {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -101,7 +101,8 @@ func noSuchCommand(root *cobra.Command, args []string) error {
 	return misused(root, what)
 }
 
-// arguments accepts between least and most arguments. Its errors show the usage.
+// arguments returns a check that a command has between least and most arguments. The
+// errors of the check show the usage.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -33,8 +33,8 @@ func dial(t *testing.T, url, token string) *connectortest.Reader {
 
 var everyPod = wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: connectortest.Endless}
 
-// hangUp disconnects without a close frame, so that the command need not wait for
-// one.
+// hangUp disconnects the reader without the close handshake of WebSocket, for which the
+// test would have to wait.
 func hangUp(r *connectortest.Reader) { connectortest.Socket(r.Conn).CloseNow() }
 
 // until receives messages until done returns true, and fails after a minute.
@@ -131,8 +131,9 @@ func TestDemoCanBeStoppedWhilePopulating(t *testing.T) {
 	assert.Zero(t, c.stop(), c.log)
 }
 
-// startEtcd starts an etcd for a test. Call it before starting commands, so that these
-// stop first. Otherwise the etcd would wait seconds for their connections.
+// startEtcd starts an etcd for a test. Call it before starting commands, so that the
+// commands stop first. Otherwise, the etcd would wait seconds for their connections to
+// close.
 func startEtcd(t *testing.T) *embedetcd.Server {
 	t.Helper()
 	store, err := embedetcd.Start(embedetcd.Config{UnsafeNoFsync: true})
@@ -149,7 +150,7 @@ func putPod(t *testing.T, store *embedetcd.Server, name string) api.ResourceVers
 	return api.ResourceVersion(resp.Header.Revision)
 }
 
-// A restarted connector has no state about earlier readers. They resume by resource
+// A restarted connector has no state about earlier readers, which resume by resource
 // version.
 func TestReadersResumeAfterServeWasRestarted(t *testing.T) {
 	store := startEtcd(t)

@@ -11,7 +11,7 @@ import (
 )
 
 // configurable makes a command accept settings from the environment and a file. Call
-// it after all flags are defined.
+// configurable after all flags are defined.
 func (f *hostFlags) configurable(cmd *cobra.Command) {
 	f.settings = settings.New(cmd.Flags())
 	run := cmd.RunE
@@ -26,8 +26,8 @@ func (f *hostFlags) configurable(cmd *cobra.Command) {
 	}
 }
 
-// foreign returns a function that reports whether a variable belongs to another
-// command or to the edge.
+// foreign returns a function that reports whether a name is a setting of some command or
+// of the edge, so that an unused variable is no error.
 func foreign(root *cobra.Command) func(name string) bool {
 	return func(name string) bool {
 		switch name {
@@ -43,8 +43,8 @@ func foreign(root *cobra.Command) func(name string) bool {
 	}
 }
 
-// settingMistake is like [flagMistake], for a setting. The message also names the origin
-// of the setting.
+// settingMistake is like [flagMistake], but the message also names the origin of the
+// setting, such as a file.
 func settingMistake(err error) string {
 	var setting *settings.Error
 	if !errors.As(err, &setting) {

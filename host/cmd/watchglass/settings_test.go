@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serving contains the commands with settings.
+// serving contains the names of the commands that accept settings.
 var serving = []string{"serve", "demo", "push"}
 
 func TestSettingsComeFromFlagsVariablesAndTheFile(t *testing.T) {
@@ -83,8 +83,8 @@ func TestInvalidSettingsAreReported(t *testing.T) {
 	assert.Zero(t, c.code, "other commands have no settings")
 }
 
-// Flags name files that contain secrets, because a secret in a flag would be visible in
-// the list of processes.
+// Flags for secrets accept only the names of files, because a secret in a flag would be
+// visible in the list of processes.
 func TestSettingsNameFilesForSecrets(t *testing.T) {
 	secret := regexp.MustCompile(`token|secret|password|credential`)
 	for _, name := range serving {

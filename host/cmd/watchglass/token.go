@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// defaultCluster is the name of the cluster at an edge that serves only one.
+// defaultCluster is the name of the cluster at an edge that serves only one cluster.
 const defaultCluster = "default"
 
 type tokenFlags struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// testKey is used only in this test.
+// testKey is a signing key for tests.
 const testKey = "a-key-that-is-for-this-test-and-for-nothing-else"
 
 func keyFile(t *testing.T, content string) string { return file(t, "key", content) }

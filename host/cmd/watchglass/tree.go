@@ -47,12 +47,12 @@ The resource is written as for get, and may also be an argument of its own.`,
 	return cmd
 }
 
-// treeReading is one run of tree.
+// treeReading is the state of one run of tree.
 type treeReading struct {
 	reading
 	client  *client.Client
 	below   []api.Resource
-	printed bool // a tree was printed
+	printed bool // the command has already printed a tree
 }
 
 func readTree(cmd *cobra.Command, f *readFlags, below, args []string) error {
@@ -90,8 +90,8 @@ var (
 	treeJobs        = api.Resource{Group: "batch", Version: "v1", Name: "jobs"}
 )
 
-// resourcesBelow returns the resources whose objects may be below an object of the given
-// resource.
+// resourcesBelow returns the resources whose objects an object of the given resource may
+// own, directly or indirectly.
 func resourcesBelow(resource api.Resource) []api.Resource {
 	switch resource.Name + "." + resource.Group {
 	case "deployments.apps":
@@ -152,8 +152,8 @@ func (r *treeReading) run(ctx context.Context, resource api.Resource) error {
 	return nil
 }
 
-// openBelow opens the resources to search for objects below. It skips resources that
-// cannot be read, and reports them on stderr.
+// openBelow opens the collections of the resources in r.below. It skips resources that it
+// cannot read, and reports them on stderr.
 func (r *treeReading) openBelow(ctx context.Context) ([]*client.Collection, error) {
 	namespace := "" // an owner without a namespace may own objects in all namespaces
 	if r.printer.schema.Namespaced {
@@ -209,8 +209,9 @@ type treePrinter struct {
 	rows [][]string
 }
 
-// add adds the rows of a node and of the nodes below it. The strings indent and branch precede the
-// name of the node, and indent and below precede its children.
+// add adds the row of a node, and the rows of the nodes below the node. The strings indent
+// and branch precede the name of the node. The strings indent and below precede the names
+// of its children.
 func (p *treePrinter) add(n *client.TreeNode, indent, branch, below string) {
 	p.rows = append(p.rows, p.row(n, indent+branch))
 	for i, child := range n.Children {
@@ -237,7 +238,7 @@ func (p *treePrinter) row(n *client.TreeNode, prefix string) []string {
 	}
 	ready := cell("Ready")
 	if desired := cell("Desired"); ready != "" && desired != "" {
-		ready += "/" + desired // in one column, as for pods
+		ready += "/" + desired // in one column, as in the table of pods
 	} else if ready == "" {
 		ready = cell("Completions")
 	}

@@ -18,7 +18,7 @@ import (
 type tree struct {
 	*testing.T
 	address string
-	token   string // path of a file with the token
+	token   string // path of the file with the token of the feeds
 	store   *embedetcd.Server
 	churn   func()
 	readers []*command
@@ -36,7 +36,8 @@ func (r *tree) push() *command {
 	return start(r.T, "push", "ws://"+r.address+"/home/feed", "--resources", "pods", "--token-file", r.token, "--etcd-endpoints", r.store.Endpoints()[0])
 }
 
-// read records the events that a reader of an edge object receives.
+// read starts a reader of an edge object, and returns the file to which the reader records
+// its events.
 func (r *tree) read(object, name string, args ...string) (file string) {
 	file = filepath.Join(r.TempDir(), name+".jsonl")
 	args = append([]string{"watch", "pods", "-o", "json", "--record", file, "--server", "ws://" + r.address + "/" + object + "/watch", "--token", workerdtest.Grant}, args...)
@@ -46,7 +47,8 @@ func (r *tree) read(object, name string, args ...string) (file string) {
 	return file
 }
 
-// change makes many changes, and a last one that every reader must receive.
+// change makes many changes, then adds a pod, and waits until every reader has received
+// the pod.
 func (r *tree) change() {
 	r.Helper()
 	r.churn()
@@ -58,9 +60,8 @@ func (r *tree) change() {
 	}
 }
 
-// Readers of a home object and of a region receive every change once and in
-// order (rules G1 to G17). This holds after any failure between them and the
-// cluster.
+// Readers of a home object and of a region receive every change once and in order (rules
+// G1 to G17), even after failures between the readers and the cluster.
 func TestReadersOfATreeReceiveEachChangeOnce(t *testing.T) {
 	r := startTree(t)
 	atSource := filepath.Join(t.TempDir(), "source.jsonl")
@@ -74,7 +75,7 @@ func TestReadersOfATreeReceiveEachChangeOnce(t *testing.T) {
 	r.change()
 
 	assert.Zero(t, active.stop(), active.log)
-	r.change() // through the other connector
+	r.change() // through the second connector
 
 	awake := requestObject(t, r.address, "home", "/status").AwakeSince
 	require.Eventually(t, func() bool { return requestObject(t, r.address, "home", "/status").Settled }, time.Minute, 10*time.Millisecond)

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// upstream is the source that a command serves from.
+// upstream is the source from which a command reads a cluster.
 type upstream struct {
 	source source.Source
 	name   string                      // name of the source in messages
@@ -95,14 +95,15 @@ func (f *kubeFlags) openKube(log *slog.Logger, files *reload.Watcher) (*upstream
 	return &upstream{source: src, name: "kube-apiserver " + src.Host(), ready: src.Ready, close: src.Close}, nil
 }
 
-// servingAnyway is the text that a host logs while its source is unreachable.
+// servingAnyway is the text that serve and demo log if the source is unreachable at the
+// start.
 const servingAnyway = "serving anyway; readers wait until the source answers"
 
-// retrying is the text that record and push log while their source is unreachable.
+// retrying is the text that record and push log if the source is unreachable at the start.
 const retrying = "retrying until the source answers"
 
 // warnUnreachable logs a warning if the source does not respond within three seconds. The
-// caller continues, because the source is retried.
+// text meanwhile tells users what the command does until the source responds.
 func warnUnreachable(ctx context.Context, log *slog.Logger, up *upstream, meanwhile string) {
 	bounded, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// relay forwards connections from a reader to the connector, and can cut them.
+// relay forwards connections from readers to a connector, and can close them.
 type relay struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -67,7 +67,7 @@ func (r *relay) serve(near net.Conn) {
 	_, _ = io.Copy(near, far)
 }
 
-// to directs later connections to the server at a URL.
+// to makes the relay forward later connections to the server at a URL.
 func (r *relay) to(t *testing.T, address string) {
 	u, err := url.Parse(address)
 	require.NoError(t, err)
@@ -85,8 +85,8 @@ func (r *relay) cut() {
 	r.open = nil
 }
 
-// A watch of a real etcd through a real connector keeps every guarantee. It survives a
-// lost connection and a restarted connector. The command verify detects a damaged
+// A watch of a real etcd through a real connector keeps every guarantee, even after a lost
+// connection and a restart of the connector. The command verify detects a damaged
 // recording of the watch.
 func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	needsModule(t)
@@ -140,7 +140,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	require.Zero(t, c.code, c.log)
 	assert.Contains(t, c.out.String(), "without a recording of the source")
 
-	// The recording lacks an event.
+	// A recording that lacks an event fails.
 	content, err := os.ReadFile(atReader)
 	require.NoError(t, err)
 	var kept []string
@@ -155,7 +155,8 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	assert.Equal(t, 1, c.code)
 	assert.Contains(t, c.log.String(), "Error: gap: changes are missing from the recording: "+damaged)
 
-	// The recording contains an event that was never delivered.
+	// With the correct number of lines, only the recording at the source reveals the missing
+	// event.
 	counted := func(lines int) string { return fmt.Sprintf(`"lines":%d`, lines) }
 	lines, left := strings.Count(string(content), "\n"), strings.Join(kept, "")
 	left = strings.Replace(left, counted(lines), counted(strings.Count(left, "\n")), 1)

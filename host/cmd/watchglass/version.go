@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker: -X main.version=v1.2.3.
+// version is the version of a release, which the linker sets: -X main.version=v1.2.3.
 var version string
 
 func newVersionCommand() *cobra.Command {
@@ -36,8 +36,8 @@ func buildInfo() *debug.BuildInfo {
 	return &debug.BuildInfo{GoVersion: runtime.Version()}
 }
 
-// chooseVersion returns the version that the linker has set, else the version of the
-// module, which go install records, else the commit.
+// chooseVersion returns the version that the linker has set. Without it, chooseVersion
+// returns the module version, which go install records, or else the commit, or else "dev".
 func chooseVersion(linked string, info *debug.BuildInfo) string {
 	if linked != "" {
 		return linked

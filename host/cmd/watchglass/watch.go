@@ -77,7 +77,8 @@ func (r *reading) printFirst(objects []object, rv api.ResourceVersion) error {
 	return nil
 }
 
-// follow prints the events after rv. It returns why the watch ended.
+// follow prints the events after rv. It returns the error that ended the watch, which is
+// the error of ctx after an interrupt.
 func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error) {
 	options := client.WatchOptions{ResourceVersion: rv.String(), AllowWatchBookmarks: true}
 	if r.flags.output != formatJSON {
@@ -107,9 +108,8 @@ func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error
 	return nil
 }
 
-// reportStates prints a line when the data becomes stale, and another when it is current
-// again. It also prints when added columns stop being current, and when they are current
-// again.
+// reportStates prints a line when the data becomes stale, and another when the data is
+// current again. It does the same for the added columns.
 func reportStates(ctx context.Context, c *client.Collection, w io.Writer) {
 	last, outdated := api.StateLive, "" // outdated is why the added columns are not current
 	for {

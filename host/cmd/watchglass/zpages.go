@@ -13,11 +13,11 @@ import (
 	"github.com/watchglass/watchglass/host/internal/settings"
 )
 
-// zpageWarning precedes the content of /statusz and /flagz. Both pages have the format of
-// Kubernetes components.
+// zpageWarning precedes the content of /statusz and /flagz. Both pages use the format of
+// the same pages of Kubernetes components.
 const zpageWarning = "Warning: This endpoint is for debugging by people. Its format may change."
 
-// status is the JSON of /statusz, with the fields of Kubernetes components.
+// status is the JSON document at /statusz, with the fields that Kubernetes components use.
 type status struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -68,8 +68,8 @@ func (a *admin) flagz(w http.ResponseWriter, _ *http.Request) {
 	zpage(w, "watchglass flags", flags.String())
 }
 
-// wantsJSON reports whether a request asks for JSON, with ?format=json or the header
-// Accept. The result ok is false for an unknown format.
+// wantsJSON reports whether a request selects JSON, with ?format=json or the header
+// Accept. The result ok is false if the parameter format is unknown.
 func wantsJSON(r *http.Request) (yes, ok bool) {
 	switch r.URL.Query().Get("format") {
 	case "json":

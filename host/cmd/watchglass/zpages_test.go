@@ -122,14 +122,14 @@ func TestProfilesAreServedOnTheAdminAddress(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, code)
 }
 
-// A profile of an hour does not delay the shutdown.
+// A running profile of an hour does not delay the shutdown.
 func TestShutdownEndsRunningProfiles(t *testing.T) {
 	admin := freeAddress(t)
 	p := startProcess(t, "serve", "--etcd-endpoints", noEtcd, "--listen", "127.0.0.1:0", "--admin", admin, "--profiling", "--shutdown-delay", "0s")
 	p.url()
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+admin+"/debug/pprof/trace?seconds=3600", nil)
 	require.NoError(t, err)
-	response, err := http.DefaultClient.Do(request) // the header precedes the trace
+	response, err := http.DefaultClient.Do(request) // Do returns before the trace ends, because the header precedes it
 	require.NoError(t, err)
 	defer response.Body.Close()
 	p.signal(syscall.SIGTERM)
