@@ -16,7 +16,8 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// evaluate runs JavaScript in the page and waits for its result.
+// evaluate runs JavaScript in the page, waits for the promise that it returns, if any, and
+// returns the result.
 func evaluate[T any](page context.Context, expression string) (T, error) {
 	return chromedp.Run(page, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
@@ -50,20 +51,21 @@ func total(n int) string {
 	return fmt.Sprintf(`document.querySelector("[data-total]")?.dataset.total === "%d"`, n)
 }
 
-// table returns the objects of the page, as "namespace/name@resourceVersion".
+// table returns the objects in the collection of the page, as
+// "namespace/name@resourceVersion".
 func table(t *testing.T, page context.Context) []string {
 	t.Helper()
 	return mustEvaluate[[]string](t, page, `watchglassDashboard.collection.list().then((l) =>
 		l.items.map((o) => o.metadata.namespace + "/" + o.metadata.name + "@" + o.metadata.resourceVersion))`)
 }
 
-// window returns the rows of the live view, from the top.
+// window returns the rows in the window of the page's view, in the format of table.
 func window(t *testing.T, page context.Context) []string {
 	t.Helper()
 	return mustEvaluate[[]string](t, page, `watchglassDashboard.snapshot.rows.map((r) => r.key + "@" + r.resourceVersion)`)
 }
 
-// exact waits until the page has the state of etcd.
+// exact waits until the page has exactly the pods of etcd, at the same versions.
 func exact(t *testing.T, page context.Context, c *cluster) {
 	t.Helper()
 	want := c.pods(t)
@@ -75,9 +77,9 @@ func exact(t *testing.T, page context.Context, c *cluster) {
 	require.Subset(t, want, shown, "the table shows a row that etcd does not have")
 }
 
-// A page with ten thousand pods survives a killed server. The server is killed during
-// changes and stays down until the page is stale. Meanwhile etcd is compacted, so the
-// page cannot resume. After the server restarts, the page has the state of etcd.
+// A page with ten thousand pods survives a killed server. The test kills the server during
+// changes, and restarts it when the page is stale. Meanwhile, it compacts etcd, so the
+// page cannot resume. After the restart, the page again shows the state of etcd.
 func TestDashboard_survives_a_killed_server(t *testing.T) {
 	const pods = 10_000
 	c := startCluster(t, pods)
@@ -101,7 +103,7 @@ func TestDashboard_survives_a_killed_server(t *testing.T) {
 	exact(t, page, c)
 }
 
-// A broken connection is resumed by resource version, without a relist.
+// After a broken connection, the page resumes by resource version, without a relist.
 func TestDashboard_resumes_after_a_cut(t *testing.T) {
 	c := startCluster(t, 500)
 	address := freeAddress(t)
@@ -123,7 +125,8 @@ func TestDashboard_resumes_after_a_cut(t *testing.T) {
 	require.Greater(t, after["resumes"], before["resumes"])
 }
 
-// counters sums the engine's counters over the collections of the page.
+// counters returns the engine's numbers of relists and resumes, summed over the
+// collections of the page.
 func counters(t *testing.T, page context.Context) map[string]int {
 	t.Helper()
 	all := mustEvaluate[map[string]int](t, page, `watchglassDashboard.connection.inspect()`)

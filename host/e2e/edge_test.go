@@ -20,13 +20,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// edge is a running process of build/edge, which "make edge" starts.
+// edge is a running process of build/edge, the program that "make edge" starts.
 type edge struct {
 	cmd     *exec.Cmd
 	out     *logged
 	address string
 	token   string
-	secure  string // its address with TLS; caFile contains the certificate
+	secure  string // address with TLS; caFile contains the certificate
 	caFile  string
 }
 
@@ -54,7 +54,7 @@ func startEdge(t *testing.T, flags ...string) *edge {
 	return e
 }
 
-// client returns a client that trusts the edge's certificate.
+// client returns an HTTP client that trusts the edge's certificate.
 func (e *edge) client(t *testing.T) *http.Client {
 	t.Helper()
 	text, err := os.ReadFile(e.caFile)
@@ -88,7 +88,7 @@ func TestEdge_serves_three_readers_live(t *testing.T) {
 	}
 
 	client := e.client(t)
-	for modified := 0; modified < 10; { // the watch of a slow reader ends, so the test opens the next one, as informers do
+	for modified := 0; modified < 10; { // the edge ends the watch of a slow reader, so the test opens another watch, as informers do
 		modified += countModified(t, ctx, client, "https://"+e.secure+"/api/v1/pods?watch=true", e.token, 10-modified)
 	}
 	waitFor(t, page, state("live"))
@@ -99,7 +99,7 @@ func TestEdge_serves_three_readers_live(t *testing.T) {
 	require.Regexp(t, `(?m)^watchglass_readers{cluster="default",object="all"} [1-9]`, metrics)
 }
 
-// metrics returns the metrics of the edge.
+// metrics returns the text of the metrics of the edge.
 func (e *edge) metrics(t *testing.T, client *http.Client) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+e.secure+"/metrics", nil)
@@ -114,8 +114,8 @@ func (e *edge) metrics(t *testing.T, client *http.Client) string {
 	return string(text)
 }
 
-// countModified opens a watch and counts MODIFIED events until the watch ends or the
-// count reaches most.
+// countModified opens a watch and returns the number of MODIFIED events until the watch
+// ends, but at most the parameter most.
 func countModified(t *testing.T, ctx context.Context, client *http.Client, url, token string, most int) (modified int) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -142,9 +142,9 @@ func signIn(t *testing.T, page context.Context, token string) {
 	mustEvaluate[bool](t, page, `(() => { const form = document.querySelector("#overlay .ask"); form.querySelector("input").value = "`+token+`"; form.requestSubmit(); return true })()`)
 }
 
-// If pods are divided by namespace, the terminal shows those of one namespace or one
-// shard. A request for all of them is refused with an explanation, in the terminal
-// and on the page.
+// If pods are divided by namespace, get prints the pods of one namespace or one shard. The
+// edge refuses a request for all pods with an explanation, which the terminal and the page
+// show.
 func TestEdge_divided_by_namespace(t *testing.T) {
 	e := startEdge(t, "-pods", "60", "-rate", "0.001", "-clusters",
 		`{"default": {"groups": [{"name": "pods", "resources": ["v1/pods"], "shards": 3}, {"name": "rest"}]}}`)
@@ -180,7 +180,7 @@ func TestEdge_divided_by_namespace(t *testing.T) {
 	assert.NotEmpty(t, output)
 }
 
-// An interrupt ends all processes cleanly.
+// An interrupt ends the edge and its runtime without an error.
 func TestEdge_ends_when_interrupted(t *testing.T) {
 	e := startEdge(t, "-pods", "20", "-rate", "0")
 	require.NoError(t, e.cmd.Process.Signal(syscall.SIGINT))
@@ -190,7 +190,7 @@ func TestEdge_ends_when_interrupted(t *testing.T) {
 	require.Error(t, err, "the runtime is still there")
 }
 
-// lines runs a command and sends its output line by line.
+// lines starts a command and returns a channel that receives its output line by line.
 func lines(t *testing.T, cmd *exec.Cmd) <-chan string {
 	t.Helper()
 	out, err := cmd.StdoutPipe()

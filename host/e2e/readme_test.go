@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The Go snippet of the README equals the tested program in examples/embed-go.
-// Package links checks the files that the README names.
+// Each line of the Go snippet in the README occurs in the tested program in
+// examples/embed-go. Package links checks the files that the README names.
 func TestREADMESnippetEqualsTheExample(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)

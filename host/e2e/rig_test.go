@@ -26,12 +26,12 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// within is the maximum duration of a wait in a test, even on a loaded machine. Only a
-// failing test reaches it.
+// within is the maximum duration of a wait in a test. It is long enough for a loaded
+// machine, so only a failing test waits this long.
 const within = 2 * time.Minute
 
-// cluster is an etcd with a simulated cluster. It runs in the test's process, so
-// that it survives a killed server.
+// cluster is an etcd with a simulated cluster. The etcd runs in the test's process, so
+// that it survives when a test kills the server.
 type cluster struct {
 	*clustersim.Cluster
 	etcd *embedetcd.Server
@@ -73,7 +73,7 @@ func (c *cluster) pods(t *testing.T) []string {
 	return pods
 }
 
-// compact discards etcd's history, so that readers cannot resume.
+// compact makes etcd discard its history, so that readers cannot resume.
 func (c *cluster) compact(t *testing.T) {
 	t.Helper()
 	r, err := c.etcd.Client().Get(t.Context(), "/")
@@ -122,13 +122,13 @@ func healthy(listen string) bool {
 	return r.StatusCode == http.StatusOK
 }
 
-// kill kills the process, which simulates a crash.
+// kill kills the process, which simulates a crash, and waits for its end.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 }
 
-// logged collects the output of a process.
+// logged is a writer that collects the output of a process. It is safe for concurrent use.
 type logged struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -153,7 +153,7 @@ func freeAddress(t *testing.T) string {
 	return freeport.Address(port)
 }
 
-// proxy forwards connections between the page and the server, and can cut them.
+// proxy forwards TCP connections from the page to the server, and can close them.
 type proxy struct {
 	target string
 	listen net.Listener
@@ -211,8 +211,8 @@ func (p *proxy) add(conns ...net.Conn) bool {
 	return !p.cutOff
 }
 
-// cut closes every connection. If off is true, new connections are refused until a call
-// with false.
+// cut closes every connection. If off is true, the proxy also closes new connections until
+// a call of cut with false.
 func (p *proxy) cut(off bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,7 +223,8 @@ func (p *proxy) cut(off bool) {
 	p.conns = map[net.Conn]bool{}
 }
 
-// openPage opens a URL in Chromium. The scripts run before those of the page.
+// openPage opens a URL in Chromium and returns the context of the page. The given scripts
+// run before the scripts of the page.
 func openPage(t *testing.T, url string, scripts ...string) context.Context {
 	t.Helper()
 	path, err := chromium.Find()

@@ -38,7 +38,7 @@ func startBalancer(t *testing.T) *balancer {
 	return b
 }
 
-// set replaces the replicas.
+// set replaces the addresses among which the balancer distributes connections.
 func (b *balancer) set(replicas ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,7 +85,7 @@ func (b *balancer) forward(in net.Conn) {
 	<-done
 }
 
-// replica is a server behind the balancer.
+// replica is a server that runs behind the balancer, and its address.
 type replica struct {
 	*server
 	address string
@@ -104,7 +104,7 @@ func (r replica) terminate(t *testing.T) {
 	require.NoError(t, r.cmd.Wait())
 }
 
-// current waits until a page has every change that etcd has now.
+// current waits until a page has received every change up to the current revision of etcd.
 func current(t *testing.T, page context.Context, c *cluster) {
 	t.Helper()
 	r, err := c.etcd.Client().Get(t.Context(), "/")
@@ -112,7 +112,7 @@ func current(t *testing.T, page context.Context, c *cluster) {
 	waitFor(t, page, "BigInt(watchglassDashboard.progress.resourceVersion) >= "+itoa(r.Header.Revision)+"n")
 }
 
-// churning makes changes in the background until stop is called.
+// churning makes changes in the background until the caller calls stop.
 func churning(t *testing.T, c *cluster) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -134,8 +134,8 @@ func churning(t *testing.T, c *cluster) (stop func()) {
 }
 
 // Two pages read from two replicas behind a load balancer. While the cluster changes, a
-// rollout starts two new replicas and then stops the old ones, in turn, as the strategy
-// of examples/deploy does. Both pages resume, and neither lists again.
+// rollout starts two new replicas and then stops the old ones, in turn, as the strategy of
+// examples/deploy does. Both pages resume without a relist.
 func TestDashboard_survives_a_rolling_restart(t *testing.T) {
 	c := startCluster(t, 2000)
 	b := startBalancer(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/slowlink"
 )
 
-// shown is the state of the page when its table was complete.
+// shown is the state of the page at the time when its table became complete.
 type shown struct {
 	State   string
 	Objects int
@@ -23,9 +23,9 @@ type shown struct {
 	Facet   string   // the counted column
 }
 
-// whenComplete is a script that records the state of the page as soon as the table shows
-// the given total. The recording happens in the same task of the page. The script runs
-// before the scripts of the page.
+// whenComplete is a format string for a script that records the state of the page as soon
+// as the table shows the given total. The script records in the same task of the page,
+// before further data can arrive. It runs before the scripts of the page.
 const whenComplete = `globalThis.complete = new Promise((resolve) => {
 	const look = () => {
 		if (document.querySelector("[data-total]")?.dataset.total !== "%d") return false;
@@ -41,7 +41,7 @@ const whenComplete = `globalThis.complete = new Promise((resolve) => {
 })`
 
 // Over a slow link, the table is complete, sorted and counted before all bodies have
-// arrived. The test compares the order of events, not times.
+// arrived. The test compares the order of these events, not their times.
 func TestDashboard_shows_all_rows_before_bodies(t *testing.T) {
 	const pods = 50_000
 	c := startCluster(t, pods)
@@ -66,7 +66,8 @@ func TestDashboard_shows_all_rows_before_bodies(t *testing.T) {
 	require.Equal(t, "Pod", kind)
 }
 
-// lastNames returns the keys of the last n pods by name, in descending order.
+// lastNames returns the keys of the n pods whose names sort last, in descending order of
+// the names.
 func lastNames(pods []string, n int) []string {
 	var keys []string
 	for _, pod := range pods {

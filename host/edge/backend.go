@@ -19,22 +19,25 @@ import (
 )
 
 const (
-	// Root is the path prefix of the requests to an object, for example
+	// Root is the path prefix of requests of a backend to an object, for example
 	// "/backend/schemas".
 	Root = "/backend/"
-	// pageSize is the number of objects that are read from an object at a time. Larger
-	// pages would cost the object memory permanently, because its memory never shrinks.
+	// pageSize is the maximum number of Kubernetes objects in a page that a Durable Object
+	// sends. Larger pages would make the memory of the Durable Object grow, and this memory
+	// never shrinks.
 	pageSize = 500
-	// grantHeader carries the rights of a request to an object; see
+	// grantHeader is the header that carries the rights of a request to an object; see
 	// js/src/edge/grant.ts.
 	grantHeader = "X-Watchglass-Grant"
-	// maxRefusal is the maximum size of an error response of an object.
+	// maxRefusal is the maximum size, in bytes, of an error response that the backend reads
+	// from an object.
 	maxRefusal = 64 << 10
 )
 
-// NewBackend returns a backend for the objects of one cluster. The function object
-// returns the transport to the Durable Object with the given name. Requests to it have
-// the host "http://object". The backend is safe for concurrent use if object is.
+// NewBackend returns a backend for the objects of one cluster. The function object returns
+// the transport to the Durable Object with the given name. Request URLs begin with
+// "http://object/", whatever the name is. The backend is safe for concurrent use if the
+// function object is.
 func NewBackend(cluster string, spread Cluster, object func(name string) http.RoundTripper) kubeapi.Backend {
 	return &backend{cluster, spread, object}
 }
@@ -45,17 +48,18 @@ type backend struct {
 	object  func(name string) http.RoundTripper
 }
 
-// reply is the response of an object, a stream of frames.
+// reply is the response of a Durable Object, a stream of frames.
 type reply struct {
 	object string
 	body   io.Closer
 	*frames
 }
 
-func (r *reply) Close() { _ = r.body.Close() } // the response has been read, or is no longer needed
+func (r *reply) Close() { _ = r.body.Close() } // the caller has read the response, or no longer needs it
 
-// fetch sends a request to an object of the cluster, with a grant for everything,
-// because the caller has authorized the client.
+// fetch sends a request to an object of the cluster, and returns a response with 200 or an
+// error. The request grants everything, because the caller has already authorized the
+// client.
 func (b *backend) fetch(ctx context.Context, object, path string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://object"+path, nil)
 	if err != nil {
@@ -74,7 +78,8 @@ func (b *backend) fetch(ctx context.Context, object, path string) (*http.Respons
 	return response, nil
 }
 
-// request sends a request to an object.
+// request sends a request below Root to an object, and returns the reply, which the caller
+// must close.
 func (b *backend) request(ctx context.Context, object, path string, query url.Values) (*reply, error) {
 	response, err := b.fetch(ctx, object, Root+path+"?"+query.Encode())
 	if err != nil {
@@ -89,7 +94,8 @@ func command(resource api.Resource, frame []byte) url.Values {
 	return url.Values{"resource": {resource.String()}, "command": {base64.RawURLEncoding.EncodeToString(frame)}}
 }
 
-// refusal parses the Status in an object's error response.
+// refusal returns the Status in an object's error response, or a 503 if the response
+// contains none.
 func refusal(object string, response *http.Response) *api.Status {
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
@@ -119,16 +125,16 @@ func refusal(object string, response *http.Response) *api.Status {
 	return status
 }
 
-// unanswered returns the status for a failure of an object or of the connection to it. It
-// asks the client to retry.
+// unanswered returns the status for a failure of an object, or of the connection to the
+// object. The status tells the client to retry after a second.
 func unanswered(object string, err error) *api.Status {
 	status := api.Unavailable("the edge object " + object + " returned an invalid response: " + err.Error())
 	status.RetryAfterSeconds = 1
 	return status
 }
 
-// Resources implements kubeapi.Backend. It returns the resources of all groups. The
-// objects of a group have the same resources, so it queries only the first.
+// Resources implements kubeapi.Backend. It returns the resources of all groups. All
+// objects of a group have the same resources, so Resources queries only the first object.
 func (b *backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
 	var all []kubeapi.Resource
 	known := map[api.Resource]bool{}
@@ -186,8 +192,8 @@ func (b *backend) Schema(ctx context.Context, resource api.Resource) (*api.Schem
 	return catalog.Lookup(schemas, resource)
 }
 
-// Get implements kubeapi.Backend. The engine's Get has no minimum version, so a request
-// with one uses GetNotOlder.
+// Get implements kubeapi.Backend. The engine's command Get accepts no minimum version, so
+// a request with a version uses GetNotOlder instead.
 func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
 	object, status := b.cluster.objectFor(resource.String(), key.Namespace())
 	if status != nil {
@@ -215,8 +221,7 @@ type object struct{ wire.Envelope }
 // JSON implements kubeapi.Object.
 func (o object) JSON() []byte { return o.Body().Data }
 
-// open returns the object of an item. If the engine could not decode the body, it
-// returns an error instead of an empty object.
+// open returns the object of an item, or an error if the engine could not decode the body.
 func open(item wire.Item) (kubeapi.Object, error) {
 	if item.Envelope.Body().Codec != api.JSON {
 		return nil, api.Internal("the body of " + strconv.Quote(string(item.Envelope.Key())) + " cannot be decoded")

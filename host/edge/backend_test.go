@@ -1,5 +1,5 @@
-// These tests start a runtime of Durable Objects and a connector, which a GOOS=js
-// program cannot do.
+// These tests start a runtime of Durable Objects and a connector, which a program for
+// GOOS=js cannot do.
 
 //go:build !js
 
@@ -29,8 +29,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// within is a transport that sends requests to an object from outside the runtime,
-// instead of from the worker.
+// within is a transport to an object that sends requests over HTTP from the test process.
+// In production, the worker sends them inside the runtime.
 type within struct{ address, name string }
 
 func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -39,7 +39,7 @@ func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(inside)
 }
 
-// feed feeds an object from a source until the test ends.
+// feed pushes the pods of a source to an object until the test ends.
 func feed(t *testing.T, source *memory.Source, address, name string) {
 	t.Helper()
 	c := connector.New(connector.Config{Source: source})
@@ -61,8 +61,8 @@ func feed(t *testing.T, source *memory.Source, address, name string) {
 	})
 }
 
-// fed starts feeding the object at the first request. The contract tests fill their
-// source before that request.
+// fed is a transport that starts to feed the object at the first request, because the
+// contract tests fill their source before this request.
 type fed struct {
 	within
 	once sync.Once

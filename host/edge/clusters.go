@@ -9,26 +9,26 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// DefaultCluster is the cluster of requests that do not name one.
+// DefaultCluster is the cluster of requests that name no cluster.
 const DefaultCluster = "default"
 
 // Clusters describes the clusters of an edge, by name.
 type Clusters map[string]Cluster
 
-// Cluster describes how one cluster is divided over objects. Without groups,
-// one object contains all of it.
+// Cluster describes how the resources of one cluster are divided among objects. Without
+// groups, one object contains the whole cluster.
 type Cluster struct {
 	Groups []Group `json:"groups"`
-	// Regions is the number of objects per continent that serve the readers of each
-	// object. The groups must then name their resources. Zero means none. The JavaScript
-	// entry routes readers to them. The requests of this package go to the object that
-	// the connector feeds.
+	// Regions is the number of regional objects per continent that serve the readers of each
+	// object. Zero means none; otherwise, the groups must name their resources. The
+	// JavaScript entry routes readers to the regional objects. This package sends its
+	// requests to the object that the connector feeds.
 	Regions int `json:"regions"`
 }
 
-// Group contains the named resources of a cluster. Without names it contains all
-// resources that the groups before it do not contain. The group is stored in one object,
-// or in several objects that each have one shard of the namespaces; see [api.Shard].
+// Group contains the named resources of a cluster. Without names, it contains all
+// resources that the groups before it do not contain. One object stores the group, or
+// several objects that each store one shard of the namespaces; see [api.Shard].
 type Group struct {
 	Name      string   `json:"name"`
 	Resources []string `json:"resources"`
@@ -38,15 +38,15 @@ type Group struct {
 	Shards uint32 `json:"shards"`
 }
 
-// maxShards limits the number of objects that /readyz and /metrics query,
-// and the connections of a connector.
+// maxShards is the maximum number of shards of a group. It limits the objects that /readyz
+// and /metrics query, and the connections of a connector.
 const maxShards = 256
 
-// whole is the name of the only group of an undivided cluster.
+// whole is the name of the only group of a cluster without configured groups.
 const whole = "all"
 
-// ParseClusters parses the configuration, a JSON object. An empty text means one
-// cluster called [DefaultCluster] in one object.
+// ParseClusters parses and checks the configuration, a JSON object. An empty text means
+// one cluster with the name [DefaultCluster] in one object.
 func ParseClusters(text string) (Clusters, error) {
 	if text == "" {
 		return Clusters{DefaultCluster: {}}, nil
@@ -91,7 +91,7 @@ func (c Cluster) check(cluster string) error {
 	return nil
 }
 
-// groups returns the groups, at least one.
+// groups returns the groups, or one group with all resources if none is configured.
 func (c Cluster) groups() []Group {
 	if len(c.Groups) == 0 {
 		return []Group{{Name: whole}}
@@ -99,7 +99,7 @@ func (c Cluster) groups() []Group {
 	return c.Groups
 }
 
-// find returns the first group that holds a resource.
+// find returns the first group that contains a resource, or a 404 if no group does.
 func (c Cluster) find(resource string) (*Group, *api.Status) {
 	groups := c.groups()
 	for i := range groups {
@@ -124,7 +124,7 @@ func (g *Group) checkShards(cluster string) error {
 	return nil
 }
 
-// objects returns the names of the objects of all groups, within the cluster.
+// objects returns the names of the objects of all groups, without the name of the cluster.
 func (c Cluster) objects() []string {
 	var names []string
 	for _, g := range c.groups() {
@@ -135,10 +135,10 @@ func (c Cluster) objects() []string {
 	return names
 }
 
-// object returns the name of the i-th object of the group, within the cluster. The
-// name contains the number of objects, so a different division has different
-// objects. Objects of a former division serve no requests and delete themselves
-// after some time.
+// object returns the name of the i-th object of the group, counted from 0, without the
+// name of the cluster. The name contains the number of shards, so a change of this number
+// selects other objects. Requests no longer reach the former objects, which delete
+// themselves after some time.
 func (g *Group) object(i uint32) string {
 	if g.Shards == 0 {
 		return g.Name
@@ -146,10 +146,10 @@ func (g *Group) object(i uint32) string {
 	return g.Name + "/" + api.Shard{Index: i, Count: g.Shards}.String()
 }
 
-// objectFor returns the object that holds a namespace of a resource, or all of the
-// resource if the namespace is empty. If the resource is divided by namespace, no
-// object holds all of it. Responses of several objects are not combined, because
-// their versions differ.
+// objectFor returns the name of the object that contains a namespace of a resource, or the
+// whole resource if the namespace is empty. It refuses an empty namespace if the resource
+// is divided by namespace: responses of several objects cannot be combined, because their
+// versions differ.
 func (c Cluster) objectFor(resource, namespace string) (string, *api.Status) {
 	g, status := c.find(resource)
 	switch {
@@ -164,10 +164,11 @@ func (c Cluster) objectFor(resource, namespace string) (string, *api.Status) {
 	return g.object(api.ShardOf(namespace, g.Shards).Index), nil
 }
 
-// isName reports whether a text is valid in a path and in the name of an object.
+// isName reports whether a text is valid as the name of a cluster or group, in a path and
+// in the name of an object.
 func isName(text string) bool {
 	return text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
 }
 
-// objectName returns the name of an object of a cluster.
+// objectName returns the full name of an object, which includes the cluster.
 func objectName(cluster, object string) string { return cluster + "/" + object }

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// maxFrame is the maximum size of a frame in bytes. It fits a page of at least a hundred
-// of the largest objects that etcd accepts by default.
+// maxFrame is the maximum size of a frame in bytes. A frame of this size has room for at
+// least a hundred of the largest objects that etcd accepts by default.
 const maxFrame = 160 << 20
 
 // frames reads the frames of a reply.
@@ -40,7 +40,8 @@ func (f *frames) next() (wire.Type, []byte, error) {
 	return wire.Type(t), payload, nil
 }
 
-// expect reads a frame of one type.
+// expect reads the next frame and parses it. It returns io.EOF at the end of the stream,
+// and an error if the frame has another type.
 func (f *frames) expect(want wire.Type, frame interface{ Parse([]byte) error }) error {
 	t, payload, err := f.next()
 	if err != nil {
@@ -52,7 +53,8 @@ func (f *frames) expect(want wire.Type, frame interface{ Parse([]byte) error }) 
 	return frame.Parse(payload)
 }
 
-// broken converts the end of a stream inside a frame to an error.
+// broken converts io.EOF to io.ErrUnexpectedEOF, for a stream that ends too early. It
+// returns other errors unchanged.
 func broken(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -14,22 +14,23 @@ import (
 )
 
 // reviewInterval is the time between two reviews of a watch. It limits how long a watch
-// outlasts the removal of the key that signed its token. No watch outlasts its token. A
-// review only verifies one signature.
+// continues after an operator removes the key that signed its token. No watch outlasts its
+// token. A review is cheap, because it verifies only one signature.
 const reviewInterval = 5 * time.Second
 
 // Config configures a handler. All fields are required.
 type Config struct {
 	Keys     token.Keys
 	Clusters Clusters
-	// Object returns the transport to the object with a name, as for NewBackend.
+	// Object returns the transport to the object with the given name, as in NewBackend.
 	Object func(name string) http.RoundTripper
 	Now    func() time.Time
 	// Version is the version of the build, for metrics.
 	Version string
 }
 
-// NewHandler returns a handler. It is safe for concurrent use if Object is.
+// NewHandler returns the handler of all requests to the edge except WebSockets. It is safe
+// for concurrent use if Config.Object is.
 func NewHandler(config Config) http.Handler {
 	h := &handler{config: config, clusters: map[string]*cluster{}}
 	for name, spread := range config.Clusters {
@@ -47,12 +48,12 @@ type handler struct {
 	clusters map[string]*cluster
 }
 
-// policy returns the policy for the tokens of a cluster.
+// policy returns the policy that verifies tokens for a cluster and enforces their rights.
 func (h *handler) policy(cluster string) access.Policy {
 	return access.Enforce(token.Policy(h.config.Keys, cluster, h.config.Now), nil, nil)
 }
 
-// cluster is one cluster of the edge.
+// cluster serves the requests for one cluster of the edge.
 type cluster struct {
 	backend *backend
 	policy  access.Policy
@@ -90,8 +91,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// allowOrigins lets pages of any origin send requests. A browser sends a token only if
-// the page itself sets it, so a page cannot misuse the credentials of its user.
+// allowOrigins lets pages of any origin send requests. A browser adds no token on its own,
+// so a page of another origin cannot misuse the token of its user.
 func allowOrigins(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "Retry-After, Warning")
@@ -105,8 +106,8 @@ func preflight(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// split returns the cluster that a path names, or else DefaultCluster, and the rest of
-// the path.
+// split returns the cluster that a path names and the rest of the path. If the path names
+// no cluster, split returns DefaultCluster and the whole path.
 func split(path string) (cluster, rest string) {
 	inside, ok := strings.CutPrefix(path, "/clusters/")
 	if !ok {
@@ -116,8 +117,8 @@ func split(path string) (cluster, rest string) {
 	return cluster, "/" + rest
 }
 
-// unknown responds to a request for an unknown cluster. Only the holder of a token for
-// this name receives a 404; others receive a 401.
+// unknown responds to a request for an unknown cluster. A client with a token for this
+// name receives a 404; other clients receive a 401.
 func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
 	_, status := h.policy(name).Authenticate(r.Context(), access.BearerToken(r))
 	if status == nil {
@@ -126,8 +127,8 @@ func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
 	fail(w, status)
 }
 
-// authenticated calls answer for the holder of a token for the cluster, and refuses all
-// others.
+// authenticated calls answer if the request has a valid token for the cluster, and refuses
+// other requests.
 func (c *cluster) authenticated(w http.ResponseWriter, r *http.Request, answer func(http.ResponseWriter, *http.Request, *access.User)) {
 	user, status := c.policy.Authenticate(r.Context(), access.BearerToken(r))
 	if status != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// List implements kubeapi.Backend. A list without a limit is read in pages of the
-// same version.
+// List implements kubeapi.Backend. If a list has no limit, the object sends it in pages of
+// the same version.
 func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.ListOptions) (*kubeapi.List, error) {
 	object, status := b.cluster.objectFor(resource.String(), o.Namespace)
 	if status != nil {
@@ -44,7 +44,8 @@ func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 	return list, nil
 }
 
-// items yields the objects of a page and of the following pages.
+// items yields the objects of the given page and, unless last is true, of the pages that
+// follow in the reply.
 func (r *reply) items(page *wire.ListReply, last bool, yield func(kubeapi.Object, error) bool) {
 	for {
 		for i := range page.Items {

@@ -16,24 +16,24 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// A metric with the same meaning as a metric of a connector has the same name. Other
-// names start with watchglass_edge. Names of counters end with _total. Samples with the
-// same name are adjacent. OPERATIONS.md lists the metrics of a connector that have no
-// meaning here.
+// If a metric of the edge and a metric of a connector have the same meaning, they have the
+// same name. Other names start with watchglass_edge. Names of counters end with _total.
+// Samples with the same name are adjacent. OPERATIONS.md lists the metrics of a connector
+// that the edge lacks.
 
-// family is a metric of every object. Its function send passes the samples for one report
-// to the given function.
+// family is a metric that every object has. The field send is a function that passes the
+// samples of one report to its parameter send.
 type family struct {
 	name, help string
 	send       func(send func(value int, labels ...string), r *report)
 }
 
-// one returns a family with one series.
+// one returns a family with one series per object.
 func one(name, help string, value func(r *report) int, labels ...string) family {
 	return family{name, help, func(send func(int, ...string), r *report) { send(value(r), labels...) }}
 }
 
-// each returns a family with one series for each value of a label.
+// each returns a family with one series per object and value of a label.
 func each(name, help, label string, values func(r *report) map[string]int) family {
 	return family{name, help, func(send func(int, ...string), r *report) {
 		all := values(r)
@@ -43,7 +43,7 @@ func each(name, help, label string, values func(r *report) map[string]int) famil
 	}}
 }
 
-// objectMetrics are the metrics of each object.
+// objectMetrics are the metrics that /metrics contains for each object.
 var objectMetrics = []family{
 	one("watchglass_readers", "Connected readers.", func(r *report) int { return r.Readers }),
 	one("watchglass_connections_total", "Readers that have connected, after the worker has checked their token.", func(r *report) int { return r.Metrics.Connections }),
@@ -68,7 +68,7 @@ var objectMetrics = []family{
 	one("watchglass_edge_storage_bytes", "Bytes of storage in use.", func(r *report) int { return r.Storage.Bytes }),
 }
 
-// watched returns the number of resources that are not closed.
+// watched returns the number of resources whose state is not closed.
 func (r *report) watched() int {
 	n := 0
 	for _, h := range r.Resources {
@@ -77,7 +77,7 @@ func (r *report) watched() int {
 	return n
 }
 
-// refusals returns the number of refusals by limit.
+// refusals returns the numbers of refusals, by the name of the limit.
 func (r *report) refusals() map[string]int {
 	all := map[string]int{
 		limit.MaxReaders.Name: 0, limit.WriteTimeout.Name: r.Counters.ReadersStalled, limit.MaxMessageRate.Name: r.Counters.ReadersRateLimited,
@@ -109,8 +109,8 @@ type resource struct {
 	now time.Time
 }
 
-// resourceMetrics are the metrics of each resource of each object. Negative values are
-// omitted.
+// resourceMetrics are the metrics that /metrics contains for each resource of each object.
+// A negative value means that the sample is omitted.
 var resourceMetrics = []struct {
 	name, help string
 	reason     string // value of the label reason; empty for none
@@ -138,7 +138,8 @@ var resourceMetrics = []struct {
 	{"watchglass_edge_metadata_only", "Whether the resource is held without bodies, for lack of memory.", "", func(r resource) int { return number(r.MetadataOnly) }},
 }
 
-// age returns the seconds since the last progress, or -1 if there was none.
+// age returns the number of seconds since the last progress, or -1 if there was no
+// progress yet.
 func (r resource) age() int {
 	if r.LastProgress == 0 {
 		return -1
@@ -146,8 +147,7 @@ func (r resource) age() int {
 	return max(0, int(r.now.Sub(time.UnixMilli(r.LastProgress)).Seconds()))
 }
 
-// stale returns 0 if the resource is live. Otherwise it returns the seconds since the
-// last progress, or -1 if there was none.
+// stale returns 0 if the resource is live. Otherwise, it returns the result of age.
 func (r resource) stale() int {
 	if r.State == live {
 		return 0
@@ -162,10 +162,10 @@ func number(yes bool) int {
 	return 0
 }
 
-// metrics serves /metrics in the Prometheus text format with the current state of
-// the objects, because the worker has no state between requests. It reports
-// unreachable objects as down, and the others as usual. The counters include every
-// object of the cluster, so the token must grant all of them.
+// metrics serves /metrics in the Prometheus text format with the current state of the
+// objects, because the worker has no state between requests. It reports unreachable
+// objects as down, and other objects as usual. The counters cover every Kubernetes object
+// of the cluster, so the token must grant all resources and namespaces.
 func (c *cluster) metrics(w http.ResponseWriter, r *http.Request, user *access.User) {
 	if !token.Unrestricted(user) {
 		fail(w, api.Forbidden("the metrics count the objects of all resources and namespaces, and the token does not grant all of them: "+
@@ -204,7 +204,7 @@ func (c *cluster) metrics(w http.ResponseWriter, r *http.Request, user *access.U
 	plain(w, http.StatusOK, e.text.String())
 }
 
-// exposition writes metrics of a cluster in the Prometheus text format.
+// exposition collects the metrics of a cluster in the Prometheus text format.
 type exposition struct {
 	cluster string
 	text    strings.Builder
@@ -249,7 +249,8 @@ func (e *exposition) histogram(name, help string, h histogram, labels ...string)
 	e.line(name+"_count", strconv.Itoa(n), labels...)
 }
 
-// sample writes a value of a gauge or counter. Samples of one name follow each other.
+// sample writes a value of a gauge or counter. The caller writes all samples of one name
+// in a row.
 func (e *exposition) sample(name, help string, number int, labels ...string) {
 	kind := "gauge"
 	if strings.HasSuffix(name, "_total") {
@@ -259,7 +260,8 @@ func (e *exposition) sample(name, help string, number int, labels ...string) {
 	e.line(name, strconv.Itoa(number), labels...)
 }
 
-// describe writes the HELP and TYPE lines of a metric before its first sample.
+// describe writes the HELP and TYPE lines of a metric, unless the previous sample has the
+// same name.
 func (e *exposition) describe(name, help, kind string) {
 	if name != e.last {
 		fmt.Fprintf(&e.text, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", name, help, kind)
@@ -267,8 +269,8 @@ func (e *exposition) describe(name, help, kind string) {
 	}
 }
 
-// line writes a value with the label cluster and with pairs of other labels and their
-// values. It omits labels with an empty value.
+// line writes a value with the label cluster and the given labels, which are pairs of a
+// name and a value. It omits labels with an empty value.
 func (e *exposition) line(name, value string, labels ...string) {
 	fmt.Fprintf(&e.text, "%s{cluster=%q", name, e.cluster)
 	for i := 0; i < len(labels); i += 2 {

@@ -28,7 +28,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// metric is a metric as /metrics describes it.
+// metric is the description of a metric, parsed from /metrics.
 type metric struct {
 	kind   string
 	labels map[string]bool // label names, except for cluster and object
@@ -64,7 +64,7 @@ func parse(text string) map[string]metric {
 	return all
 }
 
-// value returns the value of a series, or "0" if it does not exist.
+// value returns the value of a series in a text, or "0" if the text lacks the series.
 func value(text, series string) string {
 	_, rest, found := strings.Cut("\n"+text, "\n"+series+" ")
 	if !found {
@@ -74,8 +74,8 @@ func value(text, series string) string {
 	return value
 }
 
-// An object has the metrics of a connector, with the same labels and buckets.
-// OPERATIONS.md lists the exceptions.
+// /metrics of the edge contains the metrics of a connector for each object, with the same
+// labels and buckets. OPERATIONS.md lists the exceptions.
 func TestAnObjectHasTheMetricsOfAConnector(t *testing.T) {
 	address := workerdtest.Objects(t, "../..")
 	source := memory.New()
@@ -141,8 +141,9 @@ func TestAnObjectHasTheMetricsOfAConnector(t *testing.T) {
 	assert.NotEqual(t, "0", value(text, "watchglass_list_duration_seconds_count"+at(`,code="200"`)))
 	compareWithConnector(t, parse(text), parse(scrapeConnector(t, source)))
 
-	// The first reader leaves. Another one violates the protocol and is disconnected.
-	_ = reader.Conn.Close(nil) // the object also closes it
+	// The first reader leaves. A second reader violates the protocol, and the object
+	// disconnects it.
+	_ = reader.Conn.Close(nil) // the object also closes the connection
 	hostile, _ := readObject(t, address, object.name)
 	require.NoError(t, hostile.Conn.Write(t.Context(), []byte{0x7f, 0}))
 	require.Error(t, hostile.UntilEnd(t.Context()))
@@ -163,7 +164,7 @@ func readObject(t *testing.T, address, object string) (*connectortest.Reader, *c
 		Subprotocols: []string{wire.Subprotocol}, HTTPHeader: http.Header{"Authorization": {"Bearer " + workerdtest.Grant}},
 	})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.CloseNow() }) // the test may have closed it
+	t.Cleanup(func() { _ = conn.CloseNow() }) // the test may have closed the connection
 	reader := connectortest.NewReader(connectortest.Over(conn))
 	require.NoError(t, reader.Hello(t.Context(), ""))
 	s, err := reader.Subscribe(t.Context(), wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: connectortest.Endless})
@@ -172,8 +173,8 @@ func readObject(t *testing.T, address, object string) (*connectortest.Reader, *c
 	return reader, s
 }
 
-// scrapeConnector returns the metrics of a connector that has served a list from the same
-// source.
+// scrapeConnector returns the text of the metrics of a connector that has served a list
+// from the source.
 func scrapeConnector(t *testing.T, source *memory.Source) string {
 	t.Helper()
 	timings := metrics.NewTimings()

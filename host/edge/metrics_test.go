@@ -27,7 +27,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// objects serves /status for every object of an edge, and counts the requests.
+// objects serves /status for every object of an edge with the function answer, and counts
+// the requests.
 type objects struct {
 	answer func(name string, r *http.Request) (*http.Response, error)
 
@@ -56,7 +57,8 @@ func (o oneOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return o.answer(o.name, r)
 }
 
-// healthy returns the report of a healthy object.
+// healthy returns the status of a healthy object. Its numbers differ, so that tests detect
+// mixed-up fields.
 func healthy(string, *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	fmt.Fprintf(w, `{"feeds":{"connected":[{"active":true}]},"resources":{"v1/pods":{"state":"live","objects":3,"lastProgress":%d,
@@ -69,7 +71,7 @@ func healthy(string, *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// silent never responds.
+// silent responds with an error only when the request is canceled.
 func silent(_ string, r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
@@ -81,7 +83,7 @@ func ask(t *testing.T, path string, o *objects) *httptest.ResponseRecorder {
 	return requestAs(t, path, o, token.Claims{Resources: []string{"*"}, Namespaces: []string{"*"}})
 }
 
-// requestAs sends a request with a token whose rights are in claims.
+// requestAs is like ask, but the token has the rights in claims.
 func requestAs(t *testing.T, path string, o *objects, claims token.Claims) *httptest.ResponseRecorder {
 	t.Helper()
 	claims.Cluster, claims.Expires = "default", time.Now().Add(time.Hour)
@@ -102,8 +104,8 @@ func requestAs(t *testing.T, path string, o *objects, claims token.Claims) *http
 	return w
 }
 
-// Objects are queried concurrently, so an object that does not respond neither delays nor
-// prevents the metrics of the others.
+// The handler queries objects concurrently, so an object that does not respond neither
+// prevents the metrics of other objects nor delays them for long.
 func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &objects{}
@@ -166,8 +168,8 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 	})
 }
 
-// The edge uses the names of the connector where both have the metric, with its type and
-// labels. Dashboards and alerts therefore work for both.
+// If the edge and the connector have the same metric, it has the same name and type.
+// Dashboards and alerts therefore work for both.
 func TestMetricsHaveTheNamesOfTheConnector(t *testing.T) {
 	types := func(text string) map[string]string {
 		all := map[string]string{}
@@ -211,8 +213,9 @@ func TestMetricsHaveTheNamesOfTheConnector(t *testing.T) {
 	assert.ElementsMatch(t, documented(t, ofConnector), shared)
 }
 
-// documented returns the metrics of the connector that the edge has according to
-// OPERATIONS.md. For each other metric, OPERATIONS.md must contain a reason.
+// documented returns the metrics of the connector that the edge also has according to
+// OPERATIONS.md. For each other metric of the connector, it checks that OPERATIONS.md
+// contains a reason.
 func documented(t *testing.T, ofConnector map[string]string) (shared []string) {
 	t.Helper()
 	text, err := os.ReadFile("../OPERATIONS.md")
@@ -244,8 +247,8 @@ func documented(t *testing.T, ofConnector map[string]string) (shared []string) {
 	return shared
 }
 
-// A resource that is not current is stale since its last progress. One that was never
-// current has no age.
+// A resource that is not live is stale since its last progress. A resource without
+// progress has no age.
 func TestStaleResourcesHaveAnAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := ask(t, "/metrics", &objects{answer: func(string, *http.Request) (*http.Response, error) {
@@ -277,8 +280,8 @@ func TestReadinessDoesNotWaitForOneObject(t *testing.T) {
 	})
 }
 
-// A token for some namespaces or resources grants neither the metrics nor the reasons of
-// /readyz, because both cover all objects.
+// A token for some namespaces or resources permits neither the metrics nor the reasons in
+// /readyz, because both cover all resources and namespaces.
 func TestRestrictedTokensReceiveNeitherMetricsNorReasons(t *testing.T) {
 	o := &objects{answer: healthy}
 	unready := &objects{answer: func(string, *http.Request) (*http.Response, error) { return nil, errors.New("it broke") }}

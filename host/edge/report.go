@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// maxReport is the maximum size of an object's status.
+	// maxReport is the maximum size of an object's status in bytes.
 	maxReport = 1 << 20
-	// reportTimeout is the time limit for an object's status. A slow or lost object
-	// delays the caller no longer than this.
+	// reportTimeout limits the wait for the status of one object. A slow or lost object
+	// delays the caller by at most this time.
 	reportTimeout = 2 * time.Second
-	// reportsAtOnce is the number of concurrent requests. With 256 objects, the
-	// result takes 8 seconds at most, which is below the scrape timeout of
-	// Prometheus.
+	// reportsAtOnce is the maximum number of concurrent requests for a status. With 256
+	// objects, all requests take at most 8 seconds, which is less than the default scrape
+	// timeout of Prometheus.
 	reportsAtOnce = 64
 )
 
-// report contains the relevant part of an object's /status.
+// report contains the part of an object's /status that readiness and metrics use.
 type report struct {
 	Feeds struct {
 		Connected []struct {
@@ -44,7 +44,7 @@ type report struct {
 		ReadersRateLimited int `json:"readersRateLimited"`
 		Restarts           int `json:"restarts"`
 	} `json:"counters"`
-	// Metrics start at zero when the object enters memory.
+	// Metrics contains measurements since the object entered memory.
 	Metrics struct {
 		Connections        int                       `json:"connections"`
 		Refused            int                       `json:"refused"`
@@ -74,7 +74,7 @@ type report struct {
 	} `json:"storage"`
 }
 
-// measured contains the measurements of a resource since the object entered memory.
+// measured contains the measurements of one resource since the object entered memory.
 type measured struct {
 	Bytes       int       `json:"bytes"`
 	Faults      int       `json:"faults"`
@@ -87,15 +87,15 @@ type subscribed struct {
 	Subscriptions int `json:"subscriptions"`
 }
 
-// histogram contains durations in seconds. Counts has an element for each bound, and
-// one for the durations above all bounds.
+// histogram contains durations in seconds. Counts has one element for each bound, and a
+// last element for durations above all bounds.
 type histogram struct {
 	Bounds []float64 `json:"bounds"`
 	Counts []int     `json:"counts"`
 	Sum    float64   `json:"sum"`
 }
 
-// held is the state of a resource in an object.
+// held is the state of one resource in an object.
 type held struct {
 	State        string `json:"state"`
 	LastProgress int64  `json:"lastProgress"` // in milliseconds since the epoch; 0 for never
@@ -118,7 +118,7 @@ type held struct {
 	} `json:"cache"`
 }
 
-// live is the state of a current collection.
+// live is the state of a collection that is current.
 const live = "live"
 
 func (b *backend) report(ctx context.Context, object string) (*report, error) {
@@ -141,7 +141,8 @@ type answered struct {
 	err    error
 }
 
-// reports requests the status of every object of the cluster concurrently.
+// reports requests the status of every object of the cluster concurrently. The result has
+// one element per object, with a report or an error.
 func (b *backend) reports(ctx context.Context) []answered {
 	objects := b.cluster.objects()
 	all := make([]answered, len(objects))
@@ -163,9 +164,9 @@ func (b *backend) reports(ctx context.Context) []answered {
 	return all
 }
 
-// ready serves /readyz, which succeeds if every object has a feed and is current. The
-// response to a restricted token contains no reasons, because they name resources that
-// the token may not read.
+// ready serves /readyz, which succeeds if a connector feeds every object and every
+// resource is live. The response to a restricted token contains no reasons, because
+// reasons can name resources that the token may not read.
 func (c *cluster) ready(w http.ResponseWriter, r *http.Request, user *access.User) {
 	var reasons []string
 	for _, a := range c.backend.reports(r.Context()) {
@@ -186,7 +187,7 @@ func (c *cluster) ready(w http.ResponseWriter, r *http.Request, user *access.Use
 	plain(w, http.StatusOK, "ready\n")
 }
 
-// lacking returns why an object is not ready.
+// lacking returns the reasons why an object is not ready, or nil if it is ready.
 func (r *report) lacking(object string) []string {
 	var reasons []string
 	if r.active() == 0 {

@@ -20,7 +20,7 @@ func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 		ResourceVersion: o.ResourceVersion, Match: o.Match, SendInitialEvents: o.SendInitialEvents,
 		Bookmarks: o.Bookmarks, TimeoutSeconds: o.TimeoutSeconds, Bodies: true, Policy: api.PolicyTerminate,
 	}
-	// The context of the call does not apply to the watch: Close ends it.
+	// The context of the call does not end the watch; only Close does.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r, err := b.request(ctx, object, "command", command(resource, frame.Append(nil)))
 	if err != nil {
@@ -30,18 +30,18 @@ func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 	return newWatch(r, cancel), nil
 }
 
-// watch is a watch that an object serves.
+// watch is a watch of the Kubernetes API that an object serves.
 type watch struct {
 	reply  *reply
 	cancel context.CancelFunc
-	taken  chan taken    // from read to Next
+	taken  chan taken    // passes results from read to Next
 	closed chan struct{} // closed by Close
 }
 
 // taken contains the events of one frame.
 type taken struct {
 	events []kubeapi.Event
-	err    error // follows the events and ends the watch
+	err    error // ends the watch after the events; nil if the watch continues
 }
 
 func newWatch(r *reply, cancel context.CancelFunc) *watch {
@@ -95,7 +95,7 @@ func (w *watch) frame() ([]kubeapi.Event, error) {
 	return events, nil
 }
 
-// ended returns the error for the end of a watch.
+// ended returns the status that ended a watch, or io.EOF if the watch ended regularly.
 func ended(last *wire.WatchClosed) error {
 	if last.Status != nil {
 		return last.Status

@@ -10,8 +10,9 @@ import (
 	"github.com/watchglass/watchglass/host/internal/freeport"
 )
 
-// StartCluster runs a cluster of several members, each in a temporary directory and on
-// free ports, and returns when all serve. The caller closes each server.
+// StartCluster starts a cluster of size members, each in a temporary directory and on free
+// ports. It returns when all members serve, or returns an error if one fails to start. The
+// caller must close each server.
 func StartCluster(size int, config Config) ([]*Server, error) {
 	members, err := Plan(size)
 	if err != nil {
@@ -35,11 +36,12 @@ func StartCluster(size int, config Config) ([]*Server, error) {
 	return servers, nil
 }
 
-// Plan returns the members of a new cluster on free ports.
+// Plan returns the members of a new cluster, which will use free peer ports. It starts no
+// member.
 func Plan(size int) ([]Member, error) {
 	members, parts, token := make([]Member, size), make([]string, size), rand.Text()
 	for i := range members {
-		// Members must know the ports of the others before they listen.
+		// Each member must know the ports of all members before any of them listens.
 		port, err := freeport.Reserve()
 		if err != nil {
 			return nil, err

@@ -9,14 +9,15 @@ import (
 )
 
 // end is a log hook that terminates the program when etcd cannot continue, for example
-// because the disk is full. Etcd itself would panic, often in a separate goroutine, or
-// exit. Without a log, the reason would be lost and the directory would remain.
+// because the disk is full. It prints the reason and removes the temporary directory.
+// Without the hook, etcd would panic, often in a separate goroutine, or exit, and the
+// disabled log would not contain the reason.
 type end struct {
 	temp *tempDir // removed at the end; nil for a permanent directory
 }
 
-// silentUntilTheEnd returns a logger that drops all entries, except that panic and fatal
-// entries call end.
+// silentUntilTheEnd returns a logger that drops all entries. A panic or fatal entry calls
+// the hook end.
 func silentUntilTheEnd(temp *tempDir) *zap.Logger {
 	return zap.NewNop().WithOptions(zap.WithPanicHook(end{temp}), zap.WithFatalHook(end{temp}))
 }
@@ -30,7 +31,7 @@ func (e end) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 		}
 	}
 	if e.temp != nil {
-		_ = e.temp.remove() // the program ends either way
+		_ = e.temp.remove() // the program ends even if this fails
 	}
 	fmt.Fprintln(os.Stderr, "Error: the embedded etcd cannot continue:", why)
 	os.Exit(1)

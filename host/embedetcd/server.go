@@ -13,26 +13,27 @@ import (
 	"go.uber.org/zap"
 )
 
-// startTimeout limits the time until a server serves. A loaded machine may need seconds
-// to elect a leader.
+// startTimeout limits how long the start of a server may take. On a loaded machine, the
+// election of a leader may take seconds.
 const startTimeout = time.Minute
 
-// quota is the maximum size of the database in bytes. It is large, so that a demo that
-// rewrites large objects for hours stays writable.
+// quota is the maximum size of the database in bytes. It is large, so that the database
+// stays writable while a demo rewrites large objects for hours.
 const quota = 8 << 30
 
 // Config configures a server. The zero value selects free ports and a temporary
 // directory, and disables compaction.
 type Config struct {
-	// Dir is the data directory. Empty means a temporary one. Close removes a temporary
-	// directory. If the process is killed, a later Start removes it.
+	// Dir is the data directory. Empty means a temporary directory, which Close removes. If
+	// the process is killed, a later Start removes the temporary directory.
 	Dir string
-	// ClientPort and PeerPort are the ports on loopback. Zero means a free one.
+	// ClientPort and PeerPort are ports on loopback, for clients and for other members. Zero
+	// means a free port.
 	ClientPort, PeerPort int
-	// UnsafeNoFsync skips fsync. This is much faster, but a crash of the
-	// machine loses the data.
+	// UnsafeNoFsync skips fsync. This is much faster, but a crash of the machine may lose or
+	// corrupt the data.
 	UnsafeNoFsync bool
-	// Retention is how long history is retained before compaction. Zero disables
+	// Retention is how long etcd keeps old revisions before it compacts them. Zero disables
 	// compaction.
 	Retention time.Duration
 }
@@ -41,12 +42,12 @@ type Config struct {
 type Server struct {
 	etcd   *embed.Etcd
 	client *clientv3.Client
-	temp   *tempDir // removed at the end; nil for a permanent directory
+	temp   *tempDir // removed by Close; nil for a permanent directory
 }
 
-// Start runs a cluster with one member and returns when it serves. The caller closes it.
-// If etcd cannot continue, for example because the disk is full, the program prints the
-// reason to stderr and terminates.
+// Start starts a cluster with one member and returns when the member serves. The caller
+// must close the server. If etcd cannot continue, for example because the disk is full,
+// the server prints the reason to stderr and terminates the program.
 func Start(config Config) (*Server, error) {
 	peer := loopback(config.PeerPort)
 	return StartMember(config, Member{Name: "watchglass", Peer: peer, Cluster: "watchglass=" + peer.String(), Token: rand.Text()})
@@ -57,14 +58,14 @@ type Member struct {
 	Name    string
 	Peer    url.URL // address for the other members
 	Cluster string  // name=peer of all members, separated by commas
-	// Token becomes part of the ID of a new cluster and is the same for all its members.
-	// Clusters may use the same peer ports one after the other, so their tokens must
-	// differ. A data directory that is not empty keeps its cluster ID.
+	// Token becomes part of the ID of a new cluster; all members of a cluster have the same
+	// token. Tokens of different clusters must differ, because a later cluster may use the
+	// same peer ports. A data directory that is not empty keeps its cluster ID.
 	Token string
 }
 
-// StartMember runs one member of a cluster, whose other members may run in other
-// processes, and returns when it serves. The caller closes it.
+// StartMember starts one member of a cluster, and returns when the member serves. Other
+// members may run in other processes. The caller must close the server.
 func StartMember(config Config, m Member) (server *Server, err error) {
 	server = &Server{}
 	defer func() {
@@ -134,15 +135,15 @@ func (s *Server) Endpoints() []string {
 	return endpoints
 }
 
-// Client returns a client of this member. The server owns and closes it.
+// Client returns a client that is connected to this member. The server owns the client and
+// closes it.
 func (s *Server) Client() *clientv3.Client { return s.client }
 
-// Err returns a channel with the error that ended the server unexpectedly, if one
-// did.
+// Err returns a channel that receives an error if the server ends unexpectedly.
 func (s *Server) Err() <-chan error { return s.etcd.Err() }
 
-// Close stops the server and removes its directory if it is a temporary one. Close must
-// be called only once.
+// Close stops the server, and removes the data directory if it is temporary. The caller
+// must call Close only once.
 func (s *Server) Close() error {
 	var errs []error
 	if s.client != nil {

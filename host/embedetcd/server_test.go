@@ -30,8 +30,8 @@ func TestServerRemovesItsTemporaryDirectory(t *testing.T) {
 	require.NoDirExists(t, server.temp.path)
 }
 
-// Each data directory has its own cluster ID, by which readers distinguish histories of
-// revisions.
+// Each data directory has a cluster ID of its own, so that readers can distinguish the
+// histories of different directories.
 func TestEveryDirectoryIsAClusterOfItsOwn(t *testing.T) {
 	identity := func(config Config) uint64 {
 		config.UnsafeNoFsync = true

@@ -9,9 +9,9 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// tempDir is a temporary directory. A killed process leaves it behind, and the next
-// process that creates such a directory removes it. A process that runs holds a lock on a
-// file in its directory.
+// tempDir is a temporary directory. While its process runs, the process holds a lock on a
+// file in the directory. A killed process leaves its directory behind, and the next
+// process that creates a tempDir removes the leftover.
 type tempDir struct {
 	path string
 	lock *fileutil.LockedFile
@@ -29,8 +29,8 @@ func newTempDir() (*tempDir, error) {
 		return nil, err
 	}
 	d := &tempDir{path: path}
-	// The file gets the name lockName only when it is locked, because removeLeftovers
-	// removes directories with an unlocked file of this name.
+	// The file is renamed to lockName only after it is locked, because removeLeftovers
+	// removes a directory if its file lockName is not locked.
 	unnamed := filepath.Join(path, "unlocked")
 	if d.lock, err = fileutil.TryLockFile(unnamed, os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
 		err = os.Rename(unnamed, filepath.Join(path, lockName))
@@ -41,7 +41,8 @@ func newTempDir() (*tempDir, error) {
 	return d, nil
 }
 
-// data returns the directory for etcd, which must not contain other files.
+// data returns the path of a subdirectory for etcd, whose data directory must not contain
+// other files.
 func (d *tempDir) data() string { return filepath.Join(d.path, "data") }
 
 func (d *tempDir) remove() error {
@@ -52,8 +53,8 @@ func (d *tempDir) remove() error {
 	return err
 }
 
-// removeLeftovers removes unused directories. It ignores errors, because a directory
-// may belong to another user or be removed concurrently.
+// removeLeftovers removes the directories of killed processes. It ignores errors, because
+// a directory may belong to another user, or another process may remove it concurrently.
 func removeLeftovers() {
 	root := os.TempDir()
 	locks, err := fs.Glob(os.DirFS(root), tempPrefix+"*/"+lockName)
@@ -64,7 +65,7 @@ func removeLeftovers() {
 		path := filepath.Join(root, name)
 		lock, err := fileutil.TryLockFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			continue // its process still runs
+			continue // the process of this directory still runs
 		}
 		_ = (&tempDir{path: filepath.Dir(path), lock: lock}).remove()
 	}

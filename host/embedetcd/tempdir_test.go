@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// until is the environment variable that makes this binary run a server until it is
-// killed.
+// until is the name of an environment variable. If it is set, the test binary runs a
+// server until the test kills the process.
 const until = "EMBEDETCD_RUN_UNTIL_KILLED"
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-// The next server removes the directory that a killed process has left behind.
+// When a server starts, it removes the directory that a killed process has left behind.
 func TestDirectoryOfKilledProcessIsRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	child := exec.Command(os.Args[0])
@@ -41,7 +41,8 @@ func TestDirectoryOfKilledProcessIsRemoved(t *testing.T) {
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
 	left := strings.TrimSpace(line)
-	// Directories of other programs, and unfinished ones, are not removed.
+	// A directory without a lock file stays, because it belongs to another program or is not
+	// complete yet.
 	foreign := filepath.Join(os.TempDir(), tempPrefix+"foreign")
 	require.NoError(t, os.Mkdir(foreign, 0o700))
 

@@ -9,12 +9,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// maxScrapes is the number of concurrent requests for metrics. Further requests receive
-// 503.
+// maxScrapes is the maximum number of concurrent requests for metrics. Further requests
+// receive a 503.
 const maxScrapes = 4
 
-// Handler returns a handler of /metrics for collectors. It returns an error if two of
-// them have a metric with the same name.
+// Handler returns a handler of /metrics that serves the metrics of the collectors. It
+// returns an error if two collectors have a metric with the same name.
 func Handler(log *slog.Logger, collectors ...prometheus.Collector) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	for _, c := range collectors {
@@ -31,7 +31,8 @@ func Handler(log *slog.Logger, collectors ...prometheus.Collector) (http.Handler
 	}), nil
 }
 
-// metric is the type and the description of a metric.
+// metric is the type and the description of a metric, which contains its name, help text
+// and labels.
 type metric struct {
 	kind prometheus.ValueType
 	desc *prometheus.Desc
@@ -45,10 +46,12 @@ func counter(name, help string, labels ...string) metric {
 	return metric{prometheus.CounterValue, prometheus.NewDesc("watchglass_"+name+"_total", help, labels, nil)}
 }
 
-// sample sends a value of a metric, with the values of its labels.
+// sample is a function that sends a value of a metric. The parameter labels contains the
+// values of the metric's labels.
 type sample func(m metric, value float64, labels ...string)
 
-// collector is a prometheus.Collector of metrics that are read at every scrape.
+// collector is a prometheus.Collector that calls read at every scrape, which sends the
+// current samples of the metrics.
 type collector struct {
 	metrics []metric
 	read    func(sample)

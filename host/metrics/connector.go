@@ -37,7 +37,7 @@ var (
 	initialEvents      = counter("watch_initial_events", "Initial events processed for watches.", "resource")
 )
 
-// Connector returns the metrics of a connector.
+// Connector returns a collector of the metrics of a connector.
 func Connector(c *connector.Connector) prometheus.Collector {
 	return &collector{
 		[]metric{
@@ -68,7 +68,8 @@ func Connector(c *connector.Connector) prometheus.Collector {
 	}
 }
 
-// sendState sends the state of a resource once it has been listed.
+// sendState sends the metrics of the state of a resource. It sends none before the
+// connector has listed the resource.
 func sendState(send sample, r *connector.ResourceStats) {
 	if !r.Ready {
 		return
@@ -100,8 +101,8 @@ func sendTotals(send sample, resource string, t *connector.ResourceTotals) {
 	send(initialEvents, float64(t.Watches.InitialEvents), resource)
 }
 
-// Admission returns the metrics of the connections of a server. The function counts
-// returns the numbers of unauthenticated and authenticated connections.
+// Admission returns a collector of the metrics of a server's connections. The function
+// counts returns the numbers of unauthenticated and authenticated connections.
 func Admission(counts func() (unauthenticated, authenticated int)) prometheus.Collector {
 	before := gauge("unauthenticated_connections", "Connections that are not authenticated, or wait for a request.")
 	after := gauge("authenticated_connections", "Connections of readers, and of requests to the Kubernetes API.")

@@ -25,7 +25,8 @@ func read(t *testing.T, path string) string {
 	return string(content)
 }
 
-// matches returns the first group of each match.
+// matches returns, for each match of the expression in the text, the text of its first
+// group.
 func matches(expression, text string) (found []string) {
 	for _, match := range regexp.MustCompile(expression).FindAllStringSubmatch(text, -1) {
 		found = append(found, match[1])
@@ -111,7 +112,7 @@ func TestRunbookExplainsEachErrorOfReaders(t *testing.T) {
 	assert.ElementsMatch(t, refusing, documented)
 }
 
-// The source contains the beginning of each log line that the runbook quotes.
+// Each log line that the runbook quotes occurs in the Go source of host.
 func TestRunbookQuotesLogLines(t *testing.T) {
 	var source strings.Builder
 	require.NoError(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {

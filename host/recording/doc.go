@@ -1,9 +1,9 @@
-// Package recording writes the deliveries of watches, and the changes at their
-// source, to files that the validators of core/sim/check can read. A history of real
-// processes is then validated like a simulated one.
+// Package recording writes the deliveries of watches, and the changes at their source, to
+// files. The validators of core/sim/check then validate this history of real processes
+// like a simulated history.
 //
-// A recording is a file of JSON documents, one per line. Each has a kind and its write
-// time; [Line] has the fields of each kind:
+// A recording is a file of JSON documents, one per line. Each document has a kind and the
+// time at which it was written; [Line] describes the fields of each kind:
 //
 //	history    the first line: the version of the format, and the resource
 //	cluster    the ID of the history that resource versions belong to
@@ -22,11 +22,12 @@
 //	end        the last line, with the number of lines; without it, the
 //	           recording is truncated
 //
-// Record the source with another program than the reader under test. Begin before the
-// reader starts, and end after it. The two recordings may be in one file or in several.
-// Without the source, [Verify] checks the properties of a watch alone: filter, order,
-// repetitions, bookmarks and deliveries. With it, Verify checks all properties.
+// Record the source with a program other than the reader under test. Begin before the
+// reader starts, and end after the reader ends. The two recordings may be in one file or
+// in several. Without the source, [Verify] checks only the properties of a watch alone:
+// filter, order, repetitions, bookmarks and deliveries. With the source, Verify checks all
+// properties.
 //
-// The snapshots show which versions a reader had to skip. After a relist, a watch is
-// sent the differences between two states instead of the versions between them.
+// The lines of kind snapshot show which versions a reader had to skip. After a relist, a
+// watch receives the differences between two states, and not the versions between them.
 package recording

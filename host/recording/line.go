@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// Version is the version of the format. Load rejects any other.
+// Version is the version of the format. Load rejects recordings with any other version.
 const Version = 3
 
 // Line is one line of a recording. Its kind determines its fields.
@@ -19,24 +19,25 @@ type Line struct {
 	Resource  string `json:"resource,omitempty"`  // history
 	ClusterID string `json:"clusterID,omitempty"` // cluster
 
-	// Scope is the part of the resource that a collection holds. Lines of kind
-	// subscribe, snapshot, list and watch have it.
+	// Scope is the part of the resource that a collection contains. Lines of kind subscribe,
+	// snapshot, list and watch have a Scope.
 	Scope *Filter `json:"scope,omitempty"`
-	// Filter narrows a collection further. Lines of kind list and watch have it.
+	// Filter selects objects within the collection. Lines of kind list and watch have a
+	// Filter.
 	Filter *Filter `json:"filter,omitempty"`
 
-	// ResourceVersion is the version of a state, change, progress, snapshot or list, or
-	// the start of a watch.
+	// ResourceVersion is the version of a state, change, progress, snapshot or list. For a
+	// watch, it is the version from which the watch starts.
 	ResourceVersion api.ResourceVersion `json:"resourceVersion,omitempty,string"`
-	// NotOlderThan is the version that the reader had reached before. Lines of kind
-	// subscribe have it.
+	// NotOlderThan is the version that the reader had reached before it subscribed. Lines of
+	// kind subscribe have it.
 	NotOlderThan api.ResourceVersion `json:"notOlderThan,omitempty,string"`
 
 	Key     api.Key  `json:"key,omitempty"`     // change
 	Object  *Object  `json:"object,omitempty"`  // change; absent for a deletion
 	Objects []Object `json:"objects,omitempty"` // state, list
 
-	Watch      int     `json:"watch,omitempty"`      // watch, events, closed: its number in the file
+	Watch      int     `json:"watch,omitempty"`      // watch, events, closed: the number of the watch in the file
 	Start      string  `json:"start,omitempty"`      // watch: "state", "version" or "now"
 	Bookmarks  bool    `json:"bookmarks,omitempty"`  // watch: the watch requested bookmarks
 	Conflating bool    `json:"conflating,omitempty"` // watch: changes of an object may be merged
@@ -68,7 +69,7 @@ type Object struct {
 	ResourceVersion api.ResourceVersion `json:"resourceVersion,string"`
 	Labels          map[string]string   `json:"labels,omitempty"`
 	Fields          map[string]string   `json:"fields,omitempty"` // fields that field selectors support
-	Fault           string              `json:"fault,omitempty"`  // why it is unreadable
+	Fault           string              `json:"fault,omitempty"`  // why the object is unreadable
 }
 
 func (o *Object) check() *check.Object {
@@ -85,7 +86,7 @@ type Event struct {
 	Type            string              `json:"type"` // ADDED, MODIFIED, DELETED or BOOKMARK
 	Key             api.Key             `json:"key,omitempty"`
 	ResourceVersion api.ResourceVersion `json:"resourceVersion,string"`
-	Object          *Object             `json:"object,omitempty"` // for a deletion, the last version
+	Object          *Object             `json:"object,omitempty"` // the object; for a deletion, its last version
 	End             bool                `json:"initialEventsEnd,omitempty"`
 }
 
@@ -105,5 +106,5 @@ const (
 	kindEnd       = "end"
 )
 
-// starts maps the values of Start to the start of a watch.
+// starts maps the values of Line.Start to the values that package check uses.
 var starts = map[string]check.Start{"state": check.FromState, "version": check.FromVersion, "now": check.FromNow}

@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// Load and Verify wrap these errors if a recording is malformed, incomplete, or does not
-// fit another one.
+// Load and Verify wrap these errors if a recording is malformed, is incomplete, or does
+// not fit another recording.
 var (
 	ErrFormat    = errors.New("format: not a recording")
 	ErrTruncated = errors.New("truncated: the recording has no end")
@@ -43,21 +43,22 @@ type list struct {
 	objects []Object
 }
 
-// watch is a recorded watch. It shares its scope with the other watches of its file that
-// have the same selectors.
+// watch is a recorded watch. All watches in one file whose collections have the same
+// selectors share a scope.
 type watch struct {
 	check.Watch
 	scope *scope
 }
 
-// scope contains the data that is common to the collections of one file with the same
-// selectors.
+// scope contains the data that collections with the same selectors in one file have in
+// common.
 type scope struct {
 	asked   api.ResourceVersion // the reader's version at its last subscription
 	relists []check.Relist
 }
 
-// Load adds a recording to the history.
+// Load reads a recording and adds its contents to the history. The name of the recording
+// appears in errors.
 func (h *History) Load(name string, in io.Reader) error {
 	f := &file{history: h, name: name, scopes: map[check.Filter]*scope{}, watches: map[int]*watch{}}
 	lines := bufio.NewReader(in)
@@ -85,7 +86,7 @@ func (h *History) Load(name string, in io.Reader) error {
 	return nil
 }
 
-// file is a file that Load reads.
+// file is the state of one call of Load.
 type file struct {
 	history *History
 	name    string
@@ -143,8 +144,8 @@ func (f *file) take(text []byte) error {
 	return nil
 }
 
-// end checks the number of lines, because a recording with missing lines may look
-// valid.
+// end compares the number of lines with the number that the recorder wrote, because a
+// recording with missing lines may look valid.
 func (f *file) end(l *Line) error {
 	if l.Lines != f.line {
 		return f.wrong(ErrGap, "the recorder wrote %d lines, and here are %d", l.Lines, f.line)
@@ -165,8 +166,8 @@ func (f *file) header(l *Line) error {
 	return nil
 }
 
-// identify checks the cluster, because resource versions of different clusters are not
-// comparable.
+// identify returns an error if the cluster ID differs from the ID of earlier lines,
+// because resource versions of different clusters are not comparable.
 func (f *file) identify(clusterID string) error {
 	h := f.history
 	if h.clusterID != "" && h.clusterID != clusterID {
@@ -209,8 +210,9 @@ func (f *file) scope(l *Line) *scope {
 	return f.scopes[key]
 }
 
-// subscribe records the reader's version. If that version is older than the last
-// snapshot, the reader did not receive the snapshot completely, and subscribe removes it.
+// subscribe stores the version that the reader had reached. If this version is older than
+// the last relist, the reader did not receive the snapshot completely, and subscribe
+// removes the relist.
 func (f *file) subscribe(l *Line) {
 	s := f.scope(l)
 	s.asked = l.NotOlderThan
@@ -219,7 +221,8 @@ func (f *file) subscribe(l *Line) {
 	}
 }
 
-// snapshot records a relist, which skips the versions between the two states.
+// snapshot adds a relist, in which the reader skipped the versions between its last
+// version and the snapshot.
 func (f *file) snapshot(l *Line) {
 	if s := f.scope(l); s.asked > 0 {
 		s.relists = append(s.relists, check.Relist{From: s.asked, To: l.ResourceVersion})

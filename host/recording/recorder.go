@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// Recorder writes one recording, one line at a time. It is safe for concurrent use.
-// Close reports errors, so that recording does not disturb the recorded program.
+// Recorder writes one recording, one line at a time. It is safe for concurrent use. Only
+// Close returns errors, so that recording does not disturb the recorded program.
 type Recorder struct {
 	mu        sync.Mutex
 	lines     *json.Encoder
@@ -22,8 +22,9 @@ type Recorder struct {
 	clusterID string
 }
 
-// New begins a recording of a resource. If the recording cannot be written, the function
-// failed is called once, and later events are not recorded. It must not block.
+// New begins a recording of a resource. At the first write error, the recorder calls the
+// function failed, which must not block, and writes no further lines. Close returns this
+// error.
 func New(out io.Writer, resource api.Resource, failed func()) *Recorder {
 	r := &Recorder{lines: json.NewEncoder(out), failed: failed}
 	r.write(&Line{Kind: kindHistory, Version: Version, Resource: resource.String()})
@@ -45,7 +46,7 @@ func (r *Recorder) write(l *Line) {
 	r.append(l)
 }
 
-// append appends a line. The caller holds the lock.
+// append writes a line with the current time. The caller holds the lock.
 func (r *Recorder) append(l *Line) {
 	r.count++
 	l.Time = time.Now().UTC()
@@ -55,7 +56,7 @@ func (r *Recorder) append(l *Line) {
 	}
 }
 
-// identify records the cluster of the following resource versions.
+// identify records the cluster ID of the following resource versions, if it has changed.
 func (r *Recorder) identify(clusterID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +78,7 @@ func (r *Recorder) Collection(schema api.Schema, options client.CollectionOption
 	return &Collection{r, schema, Filter{options.Namespace, options.LabelSelector, options.FieldSelector}}
 }
 
-// List records a complete list, with the objects of all its pages.
+// List records a complete list. The parameter items contains the objects of all its pages.
 func (c *Collection) List(filter Filter, rv api.ResourceVersion, items []client.Object) {
 	l := &Line{Kind: kindList, Scope: &c.scope, Filter: &filter, ResourceVersion: rv}
 	for _, item := range items {
@@ -123,7 +124,7 @@ type Watch struct {
 	id         int
 }
 
-// Watch records that a watch was opened.
+// Watch records that the program opened a watch, and returns the recorder of the watch.
 func (c *Collection) Watch(options client.WatchOptions) *Watch {
 	r := c.recorder
 	r.mu.Lock()
@@ -141,7 +142,7 @@ func (c *Collection) Watch(options client.WatchOptions) *Watch {
 }
 
 func startOf(options client.WatchOptions) (string, api.ResourceVersion) {
-	rv, _ := api.ParseResourceVersion(options.ResourceVersion) // refused requests do not become watches
+	rv, _ := api.ParseResourceVersion(options.ResourceVersion) // the version is valid, because a watch with an invalid version is refused
 	initial := options.SendInitialEvents
 	switch {
 	case initial != nil && *initial, initial == nil && rv == 0:

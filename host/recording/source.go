@@ -11,9 +11,10 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// Source records the changes of a source until ctx ends, and then returns nil. It calls
-// progress, if not nil, with the recorded version. A stream that fails is resumed. If it
-// fails before it has delivered any data, or cannot be resumed, Source returns its error.
+// Source records the changes of a source until ctx ends, and then returns nil. If progress
+// is not nil, Source calls it with each version that it has recorded. If a stream fails,
+// Source resumes it. If a stream fails without progress, or cannot be resumed, Source
+// returns the error.
 func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.Resource, progress func(api.ResourceVersion)) error {
 	schema, err := src.Schema(ctx, resource)
 	if err != nil {
@@ -40,7 +41,7 @@ func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.R
 	}
 }
 
-// pause is the time between a failed stream and the next one.
+// pause is the time between the failure of a stream and the start of the next stream.
 const pause = time.Second
 
 // sink records the streams of a source.
@@ -99,7 +100,8 @@ func (s *sink) Progress(rv api.ResourceVersion) error {
 	return nil
 }
 
-// Wanted implements source.Sink. A recording has no waiting readers.
+// Wanted implements source.Sink. It returns nil, because a recording has no readers that
+// wait for progress.
 func (s *sink) Wanted() <-chan struct{} { return nil }
 
 func (s *sink) reached(rv api.ResourceVersion) {
@@ -109,7 +111,8 @@ func (s *sink) reached(rv api.ResourceVersion) {
 	}
 }
 
-// object parses a value. An unreadable one yields a fault.
+// object parses a value. If the value is unreadable, object returns an Object with a
+// Fault.
 func (s *sink) object(key api.Key, rv api.ResourceVersion, value []byte) *Object {
 	o := &Object{ResourceVersion: rv}
 	scanned, err := s.scanner.Scan(value, objectjson.Options{})

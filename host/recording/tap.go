@@ -7,14 +7,14 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// Tap records the subscriptions of a reader over one connection. Assign it to the Tap
-// of client.Config.
+// Tap returns a connection that forwards to conn and records the subscriptions of the
+// reader. Assign the method Tap to client.Config.Tap.
 func (r *Recorder) Tap(conn client.Conn) client.Conn {
 	return &tap{Conn: conn, recorder: r, scopes: map[uint32]Filter{}}
 }
 
-// tap records the messages of one connection. It ignores malformed frames, which the
-// reader refuses.
+// tap records the relevant messages of one connection. It ignores malformed frames, which
+// the receiver rejects.
 type tap struct {
 	client.Conn
 	recorder *Recorder
@@ -50,7 +50,7 @@ func (t *tap) Read(ctx context.Context) ([]byte, error) {
 func (t *tap) received(message []byte) {
 	message, err := t.assembly.Join(message)
 	if err != nil {
-		return // the reader rejects it
+		return // the reader rejects the message
 	}
 	frames(message, func(kind wire.Type, payload []byte) {
 		var schema wire.Schema

@@ -9,14 +9,16 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// ErrList reports a list that differs from the state at its version.
+// ErrList reports that a list differs from the state of the source at the version of the
+// list.
 var ErrList = errors.New("list: a response differs from the state at its version")
 
-// alone contains the validators that do not need the source.
+// alone contains the validators that do not need a recording of the source.
 var alone = []check.Validator{check.Filtered, check.Unique, check.Ordered, check.Bookmarkable, check.Atomic}
 
-// Verify validates the recordings and returns a summary. An error comes from package
-// check, is ErrList, or is one of this package's errors about the recordings.
+// Verify validates the recordings and returns a summary. A violation of a guarantee is an
+// error of package check or ErrList. Other errors of this package report a problem of the
+// recordings.
 func (h *History) Verify() (summary string, err error) {
 	if len(h.watches) == 0 && len(h.lists) == 0 {
 		return "", fmt.Errorf("%w: no watch and no list of %s was recorded", ErrMismatch, h.resource)
@@ -64,7 +66,8 @@ func (h *History) verifyWatch(w *check.Watch) error {
 	return check.All(h.log, w)
 }
 
-// verifyRelated compares two watches of one scope. Without the source, it checks nothing.
+// verifyRelated checks that two watches with the same scope are consistent. Without a
+// recording of the source, it checks nothing.
 func (h *History) verifyRelated(a, b *check.Watch) error {
 	if h.log == nil {
 		return nil
@@ -77,7 +80,8 @@ func (h *History) verifyRelated(a, b *check.Watch) error {
 	return nil
 }
 
-// verifyList checks a list. Without the source, it checks only order and selectors.
+// verifyList checks a list. Without a recording of the source, it checks only the order,
+// selectors and versions of the objects.
 func (h *History) verifyList(l *list) error {
 	match := func(key api.Key, o *check.Object) bool { return l.scope.Match(key, o) && l.filter.Match(key, o) }
 	var before api.Key

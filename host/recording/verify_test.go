@@ -26,7 +26,7 @@ const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"res
 {"kind":"end","time":"2026-01-01T00:00:06Z","lines":10}
 `
 
-// reader is a correct recording of the data that a reader received.
+// reader is a correct recording of a reader without relists.
 const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
 {"kind":"cluster","time":"2026-01-01T00:00:00Z","clusterID":"etcd-1"}
@@ -43,8 +43,8 @@ const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"res
 {"kind":"end","time":"2026-01-01T00:00:06Z","lines":14}
 `
 
-// relisted is a correct recording of a reader that received the state at 10 and, after a
-// lost connection, the state at 14.
+// relisted is a correct recording of a reader that received the state at version 10 and,
+// after it lost the connection, the state at version 14.
 const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
 {"kind":"snapshot","time":"2026-01-01T00:00:00Z","scope":{},"resourceVersion":"10"}
@@ -60,8 +60,8 @@ const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"r
 {"kind":"end","time":"2026-01-01T00:00:06Z","lines":13}
 `
 
-// verify checks edited files. It adjusts the count in the last line to the edited number
-// of lines, as a recorder would have done.
+// verify verifies edited files. It first sets the count in the last line to the number of
+// lines after the edit, so that this count does not reveal the edit.
 func verify(files ...string) (string, error) {
 	for i, content := range files {
 		before, _, _ := strings.Cut(content, `{"kind":"end"`)
@@ -94,7 +94,7 @@ func TestVerifyAccepts(t *testing.T) {
 	require.Contains(t, summary, "1 watch, 2 events, 1 bookmark, 0 lists, 1 relist;")
 }
 
-// edit replaces a text that occurs once.
+// edit replaces the text old, which must occur once in content.
 func edit(t *testing.T, content, old, with string) string {
 	require.Equal(t, 1, strings.Count(content, old), old)
 	return strings.Replace(content, old, with, 1)
@@ -103,7 +103,7 @@ func edit(t *testing.T, content, old, with string) string {
 // line returns the n-th line, from 1 on, with its newline.
 func line(content string, n int) string { return strings.SplitAfter(content, "\n")[n-1] }
 
-// Each kind of damage is detected as the violation of a guarantee.
+// Verify reports each kind of damage as the violation of a guarantee.
 func TestVerifyRefusesDamage(t *testing.T) {
 	swapped := strings.Replace(edit(t, reader, line(reader, 10), ""), line(reader, 11), line(reader, 11)+line(reader, 10), 1)
 	for _, test := range []struct {
@@ -165,7 +165,8 @@ func TestVerifyRefusesDamage(t *testing.T) {
 	}
 }
 
-// The removal of any line of a recording is detected, including a line of a list.
+// Load or Verify detects if any line of a recording is missing, including the line of a
+// list.
 func TestMissingLineIsDetected(t *testing.T) {
 	for name, content := range map[string]string{"reader": reader, "relisted": relisted, "source": source} {
 		lines := strings.SplitAfter(strings.TrimSuffix(content, "\n"), "\n")
@@ -184,7 +185,7 @@ func TestMissingLineIsDetected(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// An object that the source could not read for a while is not checked.
+// Verify does not check an object that was unreadable at the source for a while.
 func TestVerifyIgnoresFaults(t *testing.T) {
 	faulty := edit(t, source, `"key":"ns/a","object":{"uid":"a","resourceVersion":"11","labels":{"app":"web","v":"2"}}`,
 		`"key":"ns/a","object":{"resourceVersion":"11","fault":"it is no JSON"}`)

@@ -36,15 +36,15 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// follower is a client that reads from the module. The function truth returns the objects
-// that the store must finally contain.
+// follower is a client that reads from the module into a store. The function truth returns
+// the objects that this store must contain in the end.
 type follower struct {
 	name  string
 	store cache.Store
 	truth func() ([]runtime.Object, error)
 }
 
-// follow starts one client of each kind.
+// follow starts one client of each kind on the server that ours selects, and returns them.
 func follow(t *testing.T, ctx context.Context, ours *rest.Config) []follower {
 	ourClient, theirClient := clients.Typed(t, ours), clients.Typed(t, shared.config(admin))
 	informer := cache.NewSharedIndexInformer(
@@ -103,8 +103,8 @@ func comparable(o any) any {
 	return object
 }
 
-// difference returns an error that names the objects of the client's store that
-// differ from the server, or nil.
+// difference returns an error that names an object in which the client's store differs
+// from the server, or nil if there is none.
 func (f *follower) difference() error {
 	truth, err := f.truth()
 	if err != nil {
@@ -168,9 +168,8 @@ func churned(resource api.Resource, key api.Key, n int) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap",%s,"data":{"n":"%d"}}`, head, n)
 }
 
-// Each change passes from the server through the connector, the module in wazero
-// and the Kubernetes API to client-go. In the end, every client has the objects of
-// the server.
+// Each change passes from the server through the connector, the module in wazero and
+// host/kubeapi to client-go. In the end, every client has the objects of the server.
 func TestModuleClientsMatchTheServer(t *testing.T) {
 	for _, watchList := range []bool{true, false} {
 		t.Run(fmt.Sprintf("WatchList=%t", watchList), func(t *testing.T) {

@@ -35,8 +35,8 @@ func (d *direct) rows(resource string) (r directRows) {
 	return r
 }
 
-// compareDirect compares the cells of direct mode with those that kubectl prints, for every
-// built-in resource.
+// compareDirect compares the cells of direct mode with the cells that kubectl prints, for
+// every built-in resource.
 func compareDirect(t *testing.T) {
 	d := startDirect(t, admin)
 	for _, format := range []string{"", "wide"} {
@@ -65,8 +65,8 @@ func compareDirect(t *testing.T) {
 	}
 }
 
-// withoutKind removes the kinds before names, which kubectl prints if several resources are
-// requested.
+// withoutKind removes the kind before each name, such as "pod/", and sorts the rows.
+// kubectl prints kinds if the command names several resources.
 func withoutKind(s *section) {
 	at := slices.Index(s.header, "NAME")
 	if at < 0 {
@@ -78,7 +78,8 @@ func withoutKind(s *section) {
 	slices.SortFunc(s.rows, slices.Compare)
 }
 
-// section returns the rows as kubectl prints them if several resources are requested.
+// section returns the rows in the layout that kubectl uses if the command names several
+// resources.
 func (r *directRows) section(t *testing.T, schema *api.Schema, wide bool) section {
 	t.Helper()
 	s := section{header: []string{"NAMESPACE"}}
@@ -113,11 +114,11 @@ func (r *directRows) section(t *testing.T, schema *api.Schema, wide bool) sectio
 	return s
 }
 
-// longest is the maximum value that valueOf treats as a duration. A larger number is a
-// time, such as the start of a job that still runs.
+// longest is the maximum number that valueOf treats as a duration. A larger number is a
+// time, such as the start of a running job.
 const longest = 20 * 365 * 24 * time.Hour
 
-// valueOf converts a cell that direct.mjs has printed as JSON.
+// valueOf converts a cell that direct.mjs has printed as JSON to a value of the column.
 func valueOf(c *api.Column, cell any) api.Value {
 	switch cell := cell.(type) {
 	case string:

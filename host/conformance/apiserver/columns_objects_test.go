@@ -4,14 +4,15 @@ package apiserver
 // status.
 type hardObject struct{ resource, namespace, object string }
 
-// pod returns a pod with the containers a and b. The other parameters are JSON members of
-// its metadata, spec and status.
+// pod returns a pod with the containers a and b. The parameters metadata, spec and status
+// contain further JSON members.
 func pod(name, metadata, spec, status string) hardObject {
 	return hardObject{"v1/pods", "all", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"` + name + `"` + metadata + `},"spec":{"containers":[` +
 		`{"name":"a","image":"example.com/a:1"},{"name":"b","image":"example.com/b:1"}]` + spec + `},"status":{` + status + `}}`}
 }
 
-// container returns the status of a container.
+// container returns the JSON of a container status. The parameter rest contains its
+// further members.
 func container(name, restarts, rest string) string {
 	return `{"name":"` + name + `","image":"i","imageID":"","restartCount":` + restarts + `,` + rest + `}`
 }
@@ -114,8 +115,8 @@ var hardObjects = []hardObject{
 	{"admissionregistration.k8s.io/v1/validatingadmissionpolicybindings", "", `{"metadata":{"name":"selects"},"spec":{"policyName":"none","validationActions":["Deny"],"paramRef":{"selector":{"matchLabels":{"a":"b"},"matchExpressions":[{"key":"c","operator":"In","values":["x","y"]}]},"parameterNotFoundAction":"Deny"}}}`},
 }
 
-// gauges defines a resource with a printer column of every type, and plains defines one
-// without printer columns.
+// gauges defines a custom resource with a printer column of every type. plains defines a
+// custom resource without printer columns.
 const (
 	gauges = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gauges.stable.example.com"},` +
 		`"spec":{"group":"stable.example.com","scope":"Namespaced","names":{"plural":"gauges","singular":"gauge","kind":"Gauge"},` +

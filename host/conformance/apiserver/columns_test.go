@@ -34,8 +34,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// certificateRequest is a valid certificate signing request, because the server rejects
-// invalid ones.
+// certificateRequest is a certificate signing request in base64. It is valid, because the
+// server rejects invalid requests.
 var certificateRequest = newCertificateRequest()
 
 func newCertificateRequest() string {
@@ -59,7 +59,7 @@ type section struct {
 
 var gap = regexp.MustCompile(`\s{3,}`)
 
-// sections splits the output of kubectl get into one section per resource.
+// sections parses the output of kubectl get, which contains one table per resource.
 func sections(output string) []section {
 	var all []section
 	for table := range strings.SplitSeq(strings.TrimSpace(output), "\n\n") {
@@ -78,7 +78,7 @@ func sections(output string) []section {
 	return all
 }
 
-// cut splits a line at the starts of columns.
+// cut splits a line at the offsets at which columns start.
 func cut(line string, starts []int) []string {
 	var cells []string
 	for i, start := range starts {
@@ -93,7 +93,7 @@ func cut(line string, starts []int) []string {
 
 var someAge = regexp.MustCompile(`^(?:\d+ \()?((?:\d+[ydhms])+)(?: ago\))?$`)
 
-// sameCell reports whether two cells are equal, or are ages that differ by no more than a
+// sameCell reports whether two cells are equal, except for ages, which may differ by the
 // tolerance.
 func sameCell(a, b string, tolerance time.Duration) bool {
 	if a == b {
@@ -141,7 +141,8 @@ func sameTables(t *testing.T, theirs, ours string, elapsed time.Duration) (cells
 	return cells
 }
 
-// served serves the Kubernetes API from a source, and returns the URL.
+// served starts a server of the Kubernetes API that reads from the source, and returns its
+// URL.
 func served(t *testing.T, src source.Source) string {
 	c := connector.New(connector.Config{Source: src, Logger: slog.New(slog.DiscardHandler)})
 	handler := kubeapi.New(kubeapi.Config{Backend: c.Backend()})
@@ -154,8 +155,8 @@ func served(t *testing.T, src source.Source) string {
 	return server.URL
 }
 
-// get runs kubectl get for resources, and returns the output. An empty server means the
-// kube-apiserver.
+// get runs kubectl get for the given resources, and returns the output. If server is
+// empty, kubectl reads from the kube-apiserver.
 func get(t *testing.T, server, resources, format string) string {
 	t.Helper()
 	args := []string{"get", resources, "--all-namespaces", "--cache-dir", filepath.Join(t.TempDir(), "cache")}
@@ -176,7 +177,8 @@ func get(t *testing.T, server, resources, format string) string {
 	return string(out)
 }
 
-// names returns resources in the form of kubectl, such as "deployments.v1.apps".
+// names returns resources in the notation of kubectl, such as "deployments.v1.apps",
+// separated by commas.
 func names(schemas []api.Schema) string {
 	var all []string
 	for _, s := range schemas {
@@ -189,8 +191,9 @@ func names(schemas []api.Schema) string {
 	return strings.Join(all, ",")
 }
 
-// kubectl prints the same cells for watchglass as for kube-apiserver, for every
-// built-in resource and for two custom ones. Direct mode has the same cells.
+// kubectl prints the same cells from watchglass and from kube-apiserver, for every
+// built-in resource and two custom resources. Direct mode returns the same cells for the
+// built-in resources.
 func TestKubectlPrintsTheCellsOfTheServer(t *testing.T) {
 	fill(t)
 	hard(t)

@@ -22,8 +22,8 @@ const podManifest = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"name
 
 var address = regexp.MustCompile(`http://\S+`)
 
-// After one command, the dashboard shows a real cluster. Rows appear, change and
-// disappear, even after a restart of the server.
+// The dashboard shows a real cluster after a user runs one command. Its rows appear,
+// change and disappear, even after a restart of the server.
 func TestTheDashboardShowsARealCluster(t *testing.T) {
 	shared.must(t, http.MethodPost, "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`)
 	for i := range 30 {
@@ -54,14 +54,15 @@ func TestTheDashboardShowsARealCluster(t *testing.T) {
 	screenshot(t, page)
 }
 
-// startDemo runs the command of the README and returns the address it prints.
+// startDemo runs the demo command of the README and returns the URL that the command
+// prints.
 func startDemo(t *testing.T, kubeconfig string) string {
 	t.Helper()
 	return startBinary(t, 1, "demo", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0")[0]
 }
 
-// startBinary runs watchglass until the test ends, and returns the first n addresses that
-// it prints.
+// startBinary runs watchglass until the test ends, and returns the first n URLs that the
+// program prints.
 func startBinary(t *testing.T, n int, args ...string) []string {
 	t.Helper()
 	cmd := exec.Command("../../../build/watchglass", args...)
@@ -99,8 +100,8 @@ func openPage(t *testing.T, url string) context.Context {
 	return page
 }
 
-// screenshot saves a picture of the page to the directory in SCREENSHOTS, if that is
-// set.
+// screenshot saves a picture of the page to the directory in the variable SCREENSHOTS, if
+// the variable is set.
 func screenshot(t *testing.T, page context.Context) {
 	dir := os.Getenv("SCREENSHOTS")
 	if dir == "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// direct is a Node program that reads the server without a connector.
+// direct is a running Node program that reads from the server without a connector.
 type direct struct {
 	*testing.T
 	in  io.Writer
@@ -61,7 +61,8 @@ func (d *direct) has(resource string) (h holding) {
 	return h
 }
 
-// until waits until holds returns true for the program's state.
+// until waits until holds returns true for the program's state of a resource, and returns
+// this state.
 func (d *direct) until(resource string, holds func(h holding) bool) (last holding) {
 	d.Helper()
 	require.Eventually(d, func() bool {
@@ -71,9 +72,9 @@ func (d *direct) until(resource string, holds func(h holding) bool) (last holdin
 	return last
 }
 
-// listed returns the objects that the server lists, and their versions by key. It adds
-// the kind and API version, which list items lack, and removes managed fields, as the
-// package does.
+// listed returns the ConfigMaps that the server lists, and their versions by key. Like the
+// npm package, it adds the kind and API version, which list items lack, and removes
+// managed fields.
 func listed(t *testing.T, path string) (versions map[string]string, objects []map[string]any) {
 	var list struct{ Items []map[string]any }
 	require.NoError(t, json.Unmarshal(shared.must(t, http.MethodGet, path, ""), &list))
@@ -87,8 +88,8 @@ func listed(t *testing.T, path string) (versions map[string]string, objects []ma
 	return versions, list.Items
 }
 
-// converged waits until the program has all objects that the server lists, and
-// compares them completely.
+// converged waits until the program has the versions of all ConfigMaps that the server
+// lists. It then compares the objects completely.
 func (d *direct) converged() holding {
 	d.Helper()
 	versions, objects := listed(d.T, "/api/v1/configmaps")
@@ -97,8 +98,8 @@ func (d *direct) converged() holding {
 	return h
 }
 
-// The npm package reads a real server without a connector, during churn and a restart. Its
-// token grants only these reads.
+// The npm package reads a real server without a connector, during changes and a restart of
+// the server. The token grants only the right to read ConfigMaps.
 func TestDirectModeMatchesTheServer(t *testing.T) {
 	shared.clear(t)
 	grant(t, "ann", "", "configmaps")
@@ -130,8 +131,8 @@ func TestDirectModeMatchesTheServer(t *testing.T) {
 	require.NoError(t, shared.Launch())
 	put("a", "after-the-restart")
 	h = d.converged()
-	// The history of a restarted server starts empty. If the server writes objects
-	// while it starts, it may respond with 410 once (H8).
+	// The history of a restarted server starts empty. If the server writes objects while it
+	// starts, it may respond with one 410 (H8).
 	assert.LessOrEqual(t, h.Relists, 2)
 
 	secrets := d.until("v1/secrets", func(h holding) bool { return h.State == "forbidden" })

@@ -36,7 +36,8 @@ func watchDeletions(client *clientv3.Client) *deletions {
 	return d
 }
 
-// specs contains the specs of objects that fill creates, by resource.
+// specs contains, by resource, JSON members such as the spec of the objects that fill
+// creates.
 var specs = map[string]string{
 	"v1/pods":                                   `"spec":{"containers":[{"name":"c","image":"example.com/c"}]}`,
 	"v1/nodes":                                  `"spec":{}`,
@@ -97,9 +98,9 @@ const (
 	once     = `{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"example.com/c"}]}}`
 )
 
-// fill creates an object of every resource of the catalog that has none. The objects
-// stay, because some cannot be deleted without controllers. Only the pod is deleted
-// after the test, because other tests count pods.
+// fill creates an object of every resource in the catalog, if it does not exist yet. The
+// objects stay, because the server cannot delete some of them without controllers. Only
+// the pod is deleted after the test, because other tests count pods.
 func fill(t *testing.T) {
 	t.Helper()
 	_, err := shared.put(api.Resource{Version: "v1", Name: "namespaces"}, "all", []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"all"}}`))
@@ -128,8 +129,8 @@ func fill(t *testing.T) {
 	}
 }
 
-// The source reads the etcd of a kube-apiserver that stores JSON. The paths of the
-// resources need no configuration.
+// The source reads the etcd of a kube-apiserver that stores JSON. It finds the keys of
+// every resource without configuration.
 func TestEtcdOfAServerIsReadWithoutConfiguration(t *testing.T) {
 	fill(t)
 	src, err := etcd.New(shared.Etcd.Client(), etcd.Config{Logger: slog.New(slog.DiscardHandler)})

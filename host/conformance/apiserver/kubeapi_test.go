@@ -37,7 +37,7 @@ func newTwins(t *testing.T) *twins {
 	return &twins{t, ours}
 }
 
-// answer is a status code and the JSON documents of a body.
+// answer is the status code and the JSON documents of a response.
 type answer struct {
 	code      int
 	documents []map[string]any
@@ -54,7 +54,7 @@ func (p *twins) ask(client *http.Client, host, path, accept string) answer {
 	defer response.Body.Close()
 	a := answer{code: response.StatusCode}
 	if response.Header.Get("Content-Type") != "application/json" {
-		return a // the error for a path outside the API is not compared
+		return a // the test does not compare errors for paths outside the API
 	}
 	for documents := json.NewDecoder(response.Body); ; {
 		var d map[string]any
@@ -64,7 +64,7 @@ func (p *twins) ask(client *http.Client, host, path, accept string) answer {
 		}
 		require.NoError(p, err, "%s %s", host, path)
 		if n := len(a.documents); n > 0 && isBookmark(d) && isBookmark(a.documents[n-1]) {
-			continue // the number of later bookmarks depends on the time
+			continue // the number of consecutive bookmarks depends on the time
 		}
 		a.documents = append(a.documents, plain(d).(map[string]any))
 	}
@@ -72,8 +72,8 @@ func (p *twins) ask(client *http.Client, host, path, accept string) answer {
 
 func isBookmark(event map[string]any) bool { return event["type"] == "BOOKMARK" }
 
-// same sends a request to both servers. The responses must be equal after a conversion by
-// plain.
+// same sends a request to both servers, and checks that the responses are equal after
+// plain has converted them.
 func (p *twins) same(path, accept string) {
 	p.Helper()
 	theirs := p.ask(shared.http, shared.config(admin).Host, path, accept)
@@ -119,7 +119,7 @@ func plain(v any) any {
 	return v
 }
 
-// plainAges replaces the ages in a row, which change with time.
+// plainAges replaces the ages in a table row, which change with time, by the word age.
 func plainAges(v map[string]any) {
 	cells, _ := v["cells"].([]any)
 	for i, cell := range cells {
@@ -142,8 +142,8 @@ func plainItems(v map[string]any) {
 	}
 }
 
-// plainBookmark keeps the kind and the annotation of a bookmark. Other fields with
-// zero values are optional (rule P8).
+// plainBookmark removes the parts of a bookmark that may differ: the resource version, and
+// fields with zero values, which are optional (rule P8).
 func plainBookmark(o map[string]any) {
 	for name := range o {
 		if name != "kind" && name != "apiVersion" && name != "metadata" {
@@ -165,7 +165,7 @@ func plainStatus(v map[string]any) map[string]any {
 	return plain
 }
 
-// settled waits until both servers have reached a version of a resource.
+// settled waits until both servers serve a resource at the given version or a newer one.
 func (p *twins) settled(resource api.Resource, rv api.ResourceVersion) {
 	path := collectionPath(resource, "") + "?resourceVersionMatch=NotOlderThan&resourceVersion=" + rv.String()
 	for _, a := range []answer{
@@ -182,15 +182,15 @@ const (
 	watchList    = "?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 )
 
-// Both servers send equal responses to the same requests. Two requests are omitted,
-// because host/kubeapi documents different responses. One has a version that is not a
-// number, for which the server responds with 500. The other is a watch on the path of an
+// Both servers send equal responses to the same requests. The test omits two requests for
+// which host/kubeapi documents different responses. One has a version that is not a
+// number, to which the server responds with 500. The other is a watch on the path of an
 // object.
 func TestKubernetesAPIRespondsLikeTheServer(t *testing.T) {
 	shared.clear(t)
 	p := newTwins(t)
 	const one, many, inA = "/api/v1/namespaces/a/configmaps/map-0", "/api/v1/configmaps", "/api/v1/namespaces/a/configmaps"
-	require.Equal(t, 200, p.ask(p.ours.Client(), p.ours.URL, many, "").code) // its history begins with this list
+	require.Equal(t, 200, p.ask(p.ours.Client(), p.ours.URL, many, "").code) // the history of host/kubeapi begins with this list
 	var last api.ResourceVersion
 	for n := range 6 {
 		name := fmt.Sprintf("map-%d", n)

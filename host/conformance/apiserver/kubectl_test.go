@@ -11,7 +11,7 @@ import (
 
 // kubectl returns the sorted keys of the ConfigMaps that kubectl prints for the user of a
 // token. An empty namespace means all namespaces. The result is nil if the user may not
-// list them.
+// list ConfigMaps there.
 func kubectl(t *testing.T, token, namespace string) []string {
 	t.Helper()
 	user := strings.TrimSuffix(token, "-token")

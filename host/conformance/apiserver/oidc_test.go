@@ -41,7 +41,7 @@ const (
 	ecKeyID    = "ec"
 )
 
-// issuer is an issuer of ID tokens that the kube-apiserver trusts.
+// issuer is an OpenID Connect issuer that the kube-apiserver trusts.
 type issuer struct {
 	*httptest.Server
 	rsa *rsa.PrivateKey
@@ -115,8 +115,8 @@ func (i *issuer) verifier(t *testing.T) *oidc.Verifier {
 	return v
 }
 
-// sign returns a signed token of the user carol, with changes to its claims. A nil value
-// removes a claim.
+// sign returns a signed token of the user carol. The map changes contains claims to
+// replace; a nil value removes a claim.
 func (i *issuer) sign(t *testing.T, method jwt.SigningMethod, id string, key crypto.PrivateKey, changes jwt.MapClaims) string {
 	t.Helper()
 	now := time.Now()
@@ -139,8 +139,9 @@ func (i *issuer) token(t *testing.T, changes jwt.MapClaims) string {
 	return i.sign(t, jwt.SigningMethodRS256, rsaKeyID, i.rsa, changes)
 }
 
-// identity returns the user that a server reports for a token. If the server does not
-// accept the token, only the code is set.
+// identity returns the status code of a SelfSubjectReview, and the user and groups that a
+// server reports for a token. If the server refuses the token, identity returns only the
+// code.
 func identity(t *testing.T, client *http.Client, server, token string) (code int, user string, groups []string) {
 	t.Helper()
 	body := strings.NewReader(`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`)
@@ -168,7 +169,7 @@ func identity(t *testing.T, client *http.Client, server, token string) (code int
 	return response.StatusCode, review.Status.UserInfo.Username, review.Status.UserInfo.Groups
 }
 
-// newOIDC returns rights with a connector that verifies ID tokens itself.
+// newOIDC is like newRights, but the connector verifies ID tokens itself.
 func newOIDC(t *testing.T) *rights {
 	policy := newSource(t, admin, kube.Config{}).PolicyFor(shared.issuer.verifier(t), nil)
 	w := newWorld(t, newSource(t, admin, kube.Config{}), policy)

@@ -23,7 +23,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// kubectl prints the same cells for kinds that clusters do not serve by default.
+// kubectl prints the same cells from watchglass and from kube-apiserver for kinds that
+// clusters do not serve by default.
 func TestKubectlPrintsTheCellsOfPreviews(t *testing.T) {
 	base, err := kubeapiserver.Start(kubeapiserver.Config{Flags: []string{
 		"--runtime-config=api/all=true", "--disable-admission-plugins=ServiceAccount,NamespaceLifecycle,ClusterTrustBundleAttest,PodGroupWorkloadExists",
@@ -97,8 +98,8 @@ func TestKubectlPrintsTheCellsOfPreviews(t *testing.T) {
 		require.NoError(t, err)
 		schema := catalog.Find(r)
 		require.NotNil(t, schema, resource)
-		// kube-apiserver does not declare the Name of a migration as a name, so kubectl prints it
-		// without the kind.
+		// kube-apiserver does not declare the column Name of a migration as a name, so kubectl
+		// prints this column without the kind.
 		if resource == migrations {
 			alone = append(alone, *schema)
 		} else {
@@ -126,13 +127,14 @@ func TestKubectlPrintsTheCellsOfPreviews(t *testing.T) {
 
 const migrations = "storagemigration.k8s.io/v1beta1/storageversionmigrations"
 
-// serverVersion returns the entry of one API server in the status of a StorageVersion.
+// serverVersion returns the JSON entry of one API server in the status of a
+// StorageVersion.
 func serverVersion(id, version string) string {
 	return `{"apiServerID":"` + id + `","encodingVersion":"` + version + `","decodableVersions":["` + version + `"]}`
 }
 
-// newPodProof returns the members of the spec of a PodCertificateRequest, which the server
-// validates.
+// newPodProof returns JSON members for the spec of a PodCertificateRequest. They include a
+// valid key and signature, because the server validates both.
 func newPodProof(t *testing.T) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -145,7 +147,7 @@ func newPodProof(t *testing.T) string {
 		`"maxExpirationSeconds":3600,"pkixPublicKey":"` + base64.StdEncoding.EncodeToString(public) + `","proofOfPossession":"` + base64.StdEncoding.EncodeToString(proof) + `"`
 }
 
-// newAnchor returns a root certificate as a JSON string.
+// newAnchor returns a new root certificate in PEM format, as a JSON string.
 func newAnchor(t *testing.T) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)

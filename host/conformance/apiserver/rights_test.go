@@ -37,7 +37,8 @@ func newRights(t *testing.T) *rights {
 	return &rights{t, map[string]string{"kube-apiserver": shared.URL, "watchglass": server.URL}}
 }
 
-// kubectl returns the output and the standard error of kubectl for a user.
+// kubectl runs kubectl as the user of a token, and returns what it writes to stdout and
+// stderr.
 func (r *rights) kubectl(server, token string, args ...string) (stdout, stderr string) {
 	r.Helper()
 	home := r.TempDir()
@@ -46,11 +47,12 @@ func (r *rights) kubectl(server, token string, args ...string) (stdout, stderr s
 	command.Env = []string{"HOME=" + home, "KUBECONFIG=" + filepath.Join(home, "none")}
 	var out, complaint bytes.Buffer
 	command.Stdout, command.Stderr = &out, &complaint
-	_ = command.Run() // for the response "no", kubectl fails as well
+	_ = command.Run() // kubectl also fails if it prints the answer "no"
 	return out.String(), complaint.String()
 }
 
-// bind creates a ClusterRole with rules and binds it to a user.
+// bind creates a ClusterRole with the given rules, and binds it to a user until the test
+// ends.
 func bind(t *testing.T, user, rules string) {
 	const group = "/apis/rbac.authorization.k8s.io/v1/"
 	t.Cleanup(func() {
@@ -122,7 +124,7 @@ func TestKubectlAuthWhoami(t *testing.T) {
 	}
 }
 
-// rule is a line of kubectl auth can-i --list.
+// rule is one line of the output of kubectl auth can-i --list.
 type rule struct{ resource, path, name, verbs string }
 
 var ruleLine = regexp.MustCompile(`^(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]$`)
@@ -140,8 +142,8 @@ func (r *rights) list(server, token, namespace string) []rule {
 	return rules
 }
 
-// readable returns the part of the rules that a read-only server without
-// subresources and OpenAPI serves.
+// readable returns the part of the rules that applies to a read-only server without
+// subresources and OpenAPI.
 func readable(rules []rule) []rule {
 	var served []rule
 	for _, l := range rules {
@@ -156,7 +158,7 @@ func readable(rules []rule) []rule {
 			}
 		}
 		switch {
-		case slices.Contains(served, l): // kube-apiserver lists a path once for each role
+		case slices.Contains(served, l): // kube-apiserver prints a path once for each role
 			continue
 		case l.verbs == "", strings.Contains(l.resource, "/"), strings.HasPrefix(l.path, "/openapi"), l.path == "/metrics", l.path == "*":
 			continue

@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/sourcetest"
 )
 
-// The suite checks the rules among R1 to R9 that a correct server exercises.
+// The suite checks the rules among R1 to R9 that apply while the server behaves correctly.
 func TestContract(t *testing.T) {
 	sourcetest.Run(t, func(t *testing.T) sourcetest.Harness {
 		shared.clear(t)
@@ -69,8 +69,8 @@ func (s *server) clear(t *testing.T) {
 }
 
 // writer is a source.Writer that writes one object at a time, because the API has no
-// transactions. It adds a number to each object, because the server ignores a write of an
-// equal object.
+// transactions. It adds a new number to each object, because the server ignores a write
+// that changes nothing.
 type writer struct{ server *server }
 
 var written atomic.Int64

@@ -25,8 +25,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// form is a format in which kube-apiserver sends objects, and the parameters that request
-// it.
+// form is a format in which kube-apiserver sends objects: its name, and the Accept header
+// and parameter includeObject that request the format.
 type form struct{ name, accept, include string }
 
 const tables = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -37,7 +37,7 @@ var forms = []form{
 	{"TableWithMetadata", tables, "Metadata"},
 }
 
-// open sends a request for all pods.
+// open sends a request for all pods in this form, and returns the body of the response.
 func (f form) open(b *testing.B, encoding, parameters string) io.ReadCloser {
 	b.Helper()
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, shared.URL+"/api/v1/pods?includeObject="+f.include+parameters, nil)
@@ -58,7 +58,7 @@ func (f form) list(b *testing.B, encoding string) []byte {
 	return text
 }
 
-// podWriter writes only the pods of a cluster, and counts them.
+// podWriter writes only the pods of a simulated cluster, and counts these writes.
 type podWriter struct {
 	*etcd.Writer
 	written atomic.Int64
@@ -74,7 +74,7 @@ func (w *podWriter) Txn(ctx context.Context, writes ...source.Write) (api.Resour
 }
 
 // BenchmarkTables compares the forms in which kube-apiserver sends 3,000 pods, in lists
-// and in watches. The benchmark Read compares the work of a reader per pod.
+// and in watches. Its sub-benchmark Read measures the work of a reader per pod.
 func BenchmarkTables(b *testing.B) {
 	writer, err := etcd.NewWriter(shared.Etcd.Client(), etcd.Config{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(b, err)
@@ -82,8 +82,9 @@ func BenchmarkTables(b *testing.B) {
 	cluster, err := clustersim.New(pods, clustersim.Config{Pods: 3000})
 	require.NoError(b, err)
 	require.NoError(b, cluster.Populate(b.Context(), nil))
-	// kube-apiserver expects one object per revision. While it processes the revisions of the
-	// cluster, which have several, its lists may contain only some of them.
+	// kube-apiserver expects one object per revision, and the simulated cluster writes
+	// several. While kube-apiserver processes such a revision, its lists may lack some of the
+	// objects.
 	for listed := int64(0); listed < pods.written.Load(); {
 		var list struct{ Items []struct{} }
 		require.NoError(b, json.Unmarshal(forms[0].list(b, "identity"), &list))
@@ -98,7 +99,7 @@ func BenchmarkTables(b *testing.B) {
 	b.Run("Read", benchmarkReads)
 }
 
-// serverCPU returns the processor time of the server so far.
+// serverCPU returns the processor time that the server has used so far.
 func serverCPU(b *testing.B) time.Duration {
 	used, err := shared.CPU()
 	require.NoError(b, err)
@@ -116,8 +117,8 @@ func (f form) benchmarkList(b *testing.B) {
 	b.ReportMetric(float64(len(compressed)), "gzip-B")
 }
 
-// benchmarkWatch measures changes of pods that several watches receive. In each iteration, all
-// watches receive the same changes.
+// benchmarkWatch measures the cost of changes of pods that 20 watches receive. In each
+// iteration, all watches receive the same changes.
 func (f form) benchmarkWatch(b *testing.B, cluster *clustersim.Cluster, pods *podWriter) {
 	const watches = 20
 	var version struct {
@@ -161,7 +162,7 @@ func (f form) benchmarkWatch(b *testing.B, cluster *clustersim.Cluster, pods *po
 	b.ReportMetric(float64(compressed)/float64(events), "gzip-B/event")
 }
 
-// gzipped returns the size of a text after gzip -6.
+// gzipped returns the size in bytes of a text after compression by gzip -6.
 func gzipped(b *testing.B, text []byte) int64 {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)

@@ -96,7 +96,8 @@ func withVersion(t *testing.T, path, definition string) string {
 	return string(b)
 }
 
-// listSink collects only the keys of a list.
+// listSink is a source.Sink that collects the keys of a list, and then ends the stream
+// with errListed.
 type listSink struct{ keys []string }
 
 var errListed = errors.New("listed")
@@ -120,8 +121,8 @@ func (w *world) put(namespace, name string) api.ResourceVersion {
 	return rv
 }
 
-// The connector resumes after a restart of the server, and readers keep their state
-// meanwhile.
+// After a restart of the server, the connector resumes, and readers keep their state
+// without a new snapshot.
 func TestTheServerRestarts(t *testing.T) {
 	shared.clear(t)
 	w := newWorld(t, newSource(t, admin, kube.Config{WatchTimeout: 4 * time.Second}), nil)
@@ -197,7 +198,7 @@ func grant(t *testing.T, user, namespace, resource string) {
 	}
 	const group = "/apis/rbac.authorization.k8s.io/v1"
 	t.Cleanup(func() {
-		for _, kind := range []string{binding, role} { // the test may have deleted them
+		for _, kind := range []string{binding, role} { // the test may have deleted these objects
 			_, _, err := shared.request(http.MethodDelete, group+scope+"/"+strings.ToLower(kind)+"s/"+user, nil)
 			assert.NoError(t, err)
 		}

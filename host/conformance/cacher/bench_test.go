@@ -25,19 +25,18 @@ const (
 	manyWatches = 10_000
 	manyPods    = 5000
 	manyApps    = 1000
-	perEvent    = manyWatches / manyApps // watches that match a change
-	// perTheirs is the number of changes that core/cacher processes for each
-	// change of the library, so that its time is measurable.
+	perEvent    = manyWatches / manyApps // number of watches that match a change
+	// perTheirs is the number of changes that core/cacher processes per change of the
+	// library, so that the time of core/cacher is measurable.
 	perTheirs = 500
-	// burst is the number of changes that the library receives before the benchmark
-	// waits for its ten thousand goroutines. The library ends a watch that is ten
-	// events behind.
+	// burst is the number of changes that the library receives before the benchmark waits for
+	// its ten thousand goroutines. The library ends a watch that falls ten events behind.
 	burst = 8
 	quiet = 10 * time.Millisecond
 )
 
-// crowd contains both caches, with the same objects and the same ten thousand
-// watches. Each change matches ten watches.
+// crowd contains both caches, core/cacher and the library's cache, with the same objects
+// and the same ten thousand watches. Each change matches ten watches.
 type crowd struct {
 	*world
 	list      []*example.Pod
@@ -110,8 +109,8 @@ func (c *crowd) next(i int) *example.Pod {
 	return p
 }
 
-// settle waits until the library has made this number of deliveries, and its
-// goroutines have skipped the events that do not match.
+// settle waits until the library has made the given number of deliveries, and its
+// goroutines are idle because they have skipped all events that do not match.
 func (c *crowd) settle(deliveries int64) {
 	c.t.Helper()
 	done := waited(func() bool {

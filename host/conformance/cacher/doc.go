@@ -1,48 +1,49 @@
 // Package cacher compares core/cacher with the watch cache of kube-apiserver,
 // k8s.io/apiserver/pkg/storage/cacher.
 //
-// Both process the same random sequence of changes, progress, passing time and relists,
-// of a namespaced or a cluster-scoped resource. Both receive the same requests for
-// watches, lists and single objects, some of them before the first list. Namespaces,
+// Both caches process the same random sequence of changes, progress, passing time and
+// relists, for a namespaced or a cluster-scoped resource. Both receive the same requests
+// for watches, lists and single objects, some before the first list. Namespaces,
 // selectors, resource versions, modes, limits, timeouts and continue tokens are random.
 // Every watch must deliver the same events and bookmarks in the same order and end at the
-// same position. Every list must have the same items, resource version, continue token
-// and remaining count. Every error must have the same code and reason. The tests use the
+// same position. Every list must have the same items, resource version, continue token and
+// remaining count. Every error must have the same code and reason. The tests use the
 // library's own functions for the defaulting and validation that kube-apiserver's REST
 // layer does.
 //
 //	go test ./cacher -worlds 1000 -seed 7
 //	go test ./cacher -run '^$' -fuzz '^FuzzWorld$'
 //
-// Time is virtual on both sides. The library runs goroutines, so the tests synchronize
-// with its observable state. They read the counters of dispatched events and of ended
-// watches, the timer of bookmarks, and the length of queues. They also read the signal at
-// the end of a watch's initial events.
+// Time is virtual on both sides. The library runs goroutines, so the tests wait until its
+// observable state shows that they are done. This state consists of the counters of
+// dispatched events and of ended watches, the timer of bookmarks, the length of queues,
+// and the signal at the end of a watch's initial events.
 //
-// The tests do not compare the following. Either core/cacher documents the
-// difference, or the comparison is impossible:
+// The tests do not compare the following behavior, because core/cacher documents a
+// difference, or because a comparison is impossible. The word ours means core/cacher:
 //
 //   - Both send bookmarks with a jitter of up to a quarter of a second. The tests advance
 //     time so that the jitter has no effect.
-//   - A relist ends the library's watches, whereas ours deliver the difference.
-//     Watches are compared up to the relist.
-//   - The library forwards some lists to the storage, which does not exist in these
-//     tests. These lists are not compared. Ours may serve them from its history.
-//   - With a continue token and resource version "0", the library ignores the
-//     limit, as it does for a first page. Ours applies it.
+//   - A relist ends the library's watches, whereas watches of ours deliver the difference.
+//     The tests compare watches up to the relist.
+//   - The library forwards some lists to the storage, which does not exist in these tests.
+//     The tests do not compare these lists, which ours may serve from its history.
+//   - With a continue token and resource version "0", the library ignores the limit, as it
+//     does for a first page. Ours applies the limit.
 //   - If a field selector names the only namespace or object that can match, the library
-//     reads only that namespace or object. Its continue tokens are relative to that
-//     scope, but the next request uses the wider scope. Our tokens are relative to the
-//     request, so more objects may remain to be examined. Lists with such a selector have
-//     no limit in these tests.
-//   - If a request has several errors, each side may report any of them. Continue
-//     tokens are compared by their contents. Ours accepts only the format that both
+//     reads only this namespace or object. Continue tokens of the library are relative to
+//     this narrow scope, and tokens of ours to the scope of the request. Lists with such a
+//     selector therefore have no limit in these tests.
+//   - If a request has several errors, each side may report any of them. The tests compare
+//     the contents of continue tokens. Ours accepts only the format of tokens that both
 //     sides write.
-//   - Before the first list, the library returns an error, and ours waits. The result of
-//     ours is then compared with the result of the library's retry.
-//   - The library measures the wait for slow consumers by the machine's clock, and ours
-//     by the virtual clock. The time at which a slow watch ends is therefore not
-//     compared, but its events until then are.
+//   - Before the first list, the library returns an error, and ours waits. The tests
+//     compare the result of ours with the result of a second request to the library after
+//     the list.
+//   - The library measures the wait for slow consumers by the machine's clock, and ours by
+//     the virtual clock. The tests therefore compare the events of a slow watch, but not
+//     the time at which the watch ends.
 //   - Ours rejects a resource version with leading zeros, and the library accepts it.
-//   - Events that share a resource version do not exist in Kubernetes.
+//   - The tests contain no events that share a resource version, because Kubernetes has
+//     none.
 package cacher

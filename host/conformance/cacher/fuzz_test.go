@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// tape makes choices from bytes. After the last byte, it uses a random generator with a
-// fixed seed, so that loops that wait for a certain choice end.
+// tape is a chance that takes its choices from bytes. After the last byte, it uses a
+// random generator with a fixed seed, so that a loop that waits for a certain choice ends.
 type tape struct {
 	data []byte
 	rest *rand.Rand
@@ -24,9 +24,9 @@ func (t *tape) Intn(n int) int {
 	return choice % n
 }
 
-// The fuzzer's input determines the length of a run. A run is at most as long as a world in
-// TestRandomRequestsHaveTheSameResults, because a fuzzer reports an input that takes a
-// second as a hang.
+// A longer input of the fuzzer results in more steps. A run has at most as many steps as a
+// run of TestRandomRequestsHaveTheSameResults, because the fuzzer reports an input that
+// takes a second as a hang.
 func FuzzWorld(f *testing.F) {
 	random := rand.New(rand.NewSource(*seed))
 	for range 8 {

@@ -56,7 +56,8 @@ func (w *world) step() {
 	}
 }
 
-// burst makes more changes than the window holds, and occasionally many more.
+// burst makes 50 to 250 changes, and sometimes four times as many, so that the windows
+// evict events.
 func (w *world) burst() {
 	n := 50 + w.random.Intn(200)
 	if w.oneIn(8) {
@@ -67,7 +68,8 @@ func (w *world) burst() {
 	}
 }
 
-// quiet advances the time without changes. Only the version increases.
+// quiet makes progress without changes, opens watches, and advances the time by more than
+// a minute.
 func (w *world) quiet() {
 	w.t.Helper()
 	w.progress()
@@ -77,7 +79,8 @@ func (w *world) quiet() {
 	w.pass(time.Minute + mostTick)
 }
 
-// nextDeadline returns the time until the deadline of a watch, or slightly less.
+// nextDeadline returns the time until the deadline of a watch, or up to three seconds
+// less. Without a deadline, it returns a minute.
 func (w *world) nextDeadline() time.Duration {
 	for _, p := range w.pairs {
 		if left := p.deadline.Sub(w.now); left > 0 {
@@ -118,8 +121,9 @@ func (w *world) selection() request {
 	return r
 }
 
-// version returns a random version: none, "0", a past one, the current one, or one that
-// exceeds it by at most the given number. The version may never have existed.
+// version returns a random version: none, "0", the current version, an older version, or a
+// version that exceeds the current one by at most the parameter future. Some of these
+// versions never existed.
 func (w *world) version(future int) string {
 	switch w.random.Intn(8) {
 	case 0:
@@ -170,7 +174,8 @@ func (w *world) watchSomething() {
 	w.register(w.startWatch(w.watchRequest(4), false, nil))
 }
 
-// register registers a new watch and counts its outcome.
+// register counts whether a new watch was started or refused, and adds a started watch to
+// the pairs.
 func (w *world) register(p *pair) {
 	w.t.Helper()
 	if p.our == nil {
@@ -215,7 +220,8 @@ func (w *world) listSomething() {
 	w.pages(*r)
 }
 
-// waitForSomething requests a future version, which is reached only in some cases.
+// waitForSomething sends a request for a future version. In one of three cases, the
+// request times out; otherwise changes reach the version.
 func (w *world) waitForSomething() {
 	w.t.Helper()
 	r := w.selection()
@@ -223,7 +229,7 @@ func (w *world) waitForSomething() {
 	r.rv = fmt.Sprint(w.rv + 1 + uint64(w.random.Intn(6)))
 	meanwhile := func() {
 		w.seen["a wait that ends"]++
-		if w.oneIn(3) { // as late as possible; a slow watch would take some of the time
+		if w.oneIn(3) { // wait as long as possible; a slow watch would use some of the time
 			w.readSlow()
 			w.pass(3*time.Second - time.Millisecond)
 		}
@@ -255,8 +261,9 @@ func (w *world) waitForSomething() {
 	}
 }
 
-// beginAsked sends reads before the first list. The library rejects them, and ours waits.
-// The results of ours must equal the results of the library's retries.
+// beginAsked sends requests before the first list. The library rejects these requests, and
+// core/cacher waits. The results of core/cacher must equal the results of the library
+// after the list.
 func (w *world) beginAsked() {
 	w.t.Helper()
 	var watches []*pair
@@ -291,7 +298,8 @@ func (w *world) beginAsked() {
 	}
 }
 
-// common lists the situations that must occur at least once in ten or more worlds.
+// common lists the situations that must occur at least once if the tests run ten or more
+// worlds.
 var common = []string{
 	"a watch started", "a watch refused", "a watch too old", "a watch from the past", "a wait that ends", "a wait in vain",
 	"a watch that times out", "a slow watch that catches up", "a slow watch that is ended", "a slow watch that is drained",

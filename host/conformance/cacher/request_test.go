@@ -72,8 +72,8 @@ func (r *request) listOptions() (cacher.ListOptions, *api.Status) {
 	}, refused
 }
 
-// storageOptions processes a request as the REST layer of kube-apiserver does. It parses
-// the request, sets defaults, validates, and returns the storage key.
+// storageOptions processes a request like the REST layer of kube-apiserver. It parses the
+// request, sets defaults, validates the options, and returns them with the storage key.
 func (w *world) storageOptions(r *request, watch bool) (ctx context.Context, key string, opts storage.ListOptions, err error) {
 	ctx = context.WithValue(context.Background(), fromReader{}, true)
 	asked := internalversion.ListOptions{
@@ -99,7 +99,7 @@ func (w *world) storageOptions(r *request, watch bool) (ctx context.Context, key
 		},
 	}
 	if watch {
-		opts.ResourceVersionMatch = "" // the registry does not pass it on
+		opts.ResourceVersionMatch = "" // the registry does not forward this field
 	}
 	key = strings.TrimSuffix(prefix, "/")
 	namespace := r.namespace
@@ -117,9 +117,9 @@ func (w *world) storageOptions(r *request, watch bool) (ctx context.Context, key
 	return genericrequest.WithNamespace(ctx, namespace), key, opts, nil
 }
 
-// pins reports whether the field selector names the only namespace or object that
-// can match. The library reads only that namespace or object. Our side also reads
-// others, so its last page may be empty.
+// pins reports whether the field selector names the only namespace or object that can
+// match. The library reads only this namespace or object. core/cacher also reads other
+// objects, so its last page may be empty.
 func (r *request) pins() bool {
 	selector, err := fields.ParseSelector(r.fields)
 	if err != nil {
@@ -130,16 +130,16 @@ func (r *request) pins() bool {
 	return name || namespace
 }
 
-// token is a continue token. Both sides write its fields in this order, and our
-// side accepts no other order.
+// token is the content of a continue token. Both sides write the fields in this order, and
+// core/cacher accepts no other order.
 type token struct {
 	Version string `json:"v"`
 	RV      int64  `json:"rv"`
 	Start   string `json:"start"`
 }
 
-// readToken returns the contents of a continue token, without the leading slash of
-// its start key.
+// readToken formats the version and start key of a continue token, without the leading
+// slash of the key. An invalid token is returned in quotes.
 func readToken(text string) string {
 	if text == "" {
 		return ""
@@ -163,8 +163,8 @@ func makeToken(rv int64, start string) string {
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
-// refusal formats an error as its code and reason. It adds the message if the
-// message describes the cache.
+// refusal formats an error as its code and reason. For 410 and 504, it adds the message,
+// which describes the state of the cache.
 func refusal(code int, reason, message string) string {
 	text := fmt.Sprintf("%d %s", code, reason)
 	if code == 410 || code == 504 {
@@ -173,8 +173,9 @@ func refusal(code int, reason, message string) string {
 	return text
 }
 
-// sameRefusal reports whether two errors are equal. If a selector is invalid, any two
-// errors are equal, because each side may report another fault of the request.
+// sameRefusal reports whether both sides return equal errors, or none. If a selector is
+// invalid, any two errors count as equal, because each side may report a different error
+// of the request.
 func (r *request) sameRefusal(theirs, ours string) bool {
 	_, err := labels.Parse(r.labels)
 	_, fieldErr := fields.ParseSelector(r.fields)

@@ -9,25 +9,25 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// slow is a watch that is not read for a while, so that it fills its queues and
-// ends. Only one slow watch exists at a time, because the library's metric counts
-// ended watches without names.
+// slow is a watch that the test does not read for a while, so that its queues fill and it
+// may end. Only one slow watch exists at a time, because the library's metric of ended
+// watches does not name the watches.
 //
-// The library's watch has one more event between its two queues, and its first queue
-// also contains events that do not match. It may therefore end a little earlier or
-// later than ours, but delivers the same events. The watch is read before an event
-// that could affect a bookmark.
+// The library's watch holds one more event between its two queues, and its first queue
+// also contains events that do not match. The library may therefore end the watch a little
+// earlier or later than core/cacher, but delivers the same events. The test resumes
+// reading before time passes that would cause a bookmark.
 type slow struct {
 	*pair
-	initial    bool // it is blocked in the initial events
+	initial    bool // the watch is blocked in the initial events
 	filled     int  // required length of the library's second queue
-	paused     bool // it was read before it became slow
+	paused     bool // the test read the watch before, and paused its consumer
 	ending     bool
-	ended      [2]int // number of watches that each side had ended before
+	ended      [2]int // number of watches that core/cacher and the library had ended before
 	unregister func()
 }
 
-// bestBudget is the maximum time budget of slow watches.
+// bestBudget is the maximum time for which dispatch waits for slow watches.
 const bestBudget = 100 * time.Millisecond
 
 // slowDown pauses a watch, or starts one without reading it. If a slow watch exists,
@@ -64,19 +64,19 @@ func (s *slow) begin(w *world) {
 	w.slow = s
 }
 
-// Changed counts the events that the watch must deliver. It ignores events up to the
-// version from which the watch starts (W34).
+// Changed counts the matching events that the watch must deliver. It ignores events up to
+// the version from which the watch starts (W34).
 func (s *slow) Changed(_ store.ID, e *history.Event) {
 	if _, _, wanted := s.our.Filter().Convert(e); wanted && e.ResourceVersion > s.our.Watermark() {
 		s.filled++
 	}
 }
 
-// Replaced is not called, because a slow watch is read before a relist.
+// Replaced is never called, because readSlow ends the slow watch before a relist.
 func (s *slow) Replaced() {}
 
-// broadRequest returns a request without selectors. With selectors, the sides would
-// fill their first queues with different events.
+// broadRequest returns a request without selectors. With selectors, the first queues of
+// the two sides would contain different events.
 func (w *world) broadRequest() *request {
 	r := request{bookmarks: w.oneIn(2), rv: w.pick("", "0", w.version(0))}
 	if w.namespaced && w.oneIn(3) {
@@ -85,7 +85,8 @@ func (w *world) broadRequest() *request {
 	return &r
 }
 
-// unread starts a watch and does not read it.
+// unread starts a watch that the test does not read, and waits until its initial events
+// are delivered or fill the queue.
 func (w *world) unread(r *request) *pair {
 	w.t.Helper()
 	p := w.ourWatch(r)
@@ -101,9 +102,9 @@ func (w *world) ended() [2]int {
 	return [2]int{w.ours.Watches().Counts().Terminated, w.theirs.terminated()}
 }
 
-// settle waits after a change until the library has delivered as many events as
-// possible, and our cacher has ended its wait for the slow watch. It advances the
-// clock.
+// settle waits after a change until the library's watch has all events that fit into its
+// queue, or has ended. If core/cacher waits for the slow watch, settle advances the clock
+// to end this wait.
 func (s *slow) settle(w *world) {
 	w.t.Helper()
 	events := s.their.ResultChan()
@@ -115,7 +116,8 @@ func (s *slow) settle(w *world) {
 	}
 }
 
-// readSlow resumes reading the slow watch once both sides or neither side has ended it.
+// readSlow makes changes until both sides have ended the slow watch, or neither has, and
+// then resumes reading it.
 func (w *world) readSlow() {
 	w.t.Helper()
 	s := w.slow
@@ -146,8 +148,8 @@ func (w *world) readSlow() {
 	w.pairs = append(w.pairs, s.pair)
 }
 
-// outcome describes the end of the watch. The parameter events is the number of
-// deliveries before reading resumed.
+// outcome describes what happened to the slow watch. The parameter events is the number of
+// events that core/cacher had delivered before reading resumed.
 func (s *slow) outcome(events int) string {
 	news := s.ours.events[events:]
 	switch {

@@ -34,7 +34,8 @@ import (
 
 const prefix = "/pods/"
 
-// patience is the maximum time that the library may take for an operation without waits.
+// patience is the maximum time that the library may take for an operation that need not
+// wait for changes.
 const patience = 30 * time.Second
 
 // These are the minimum and maximum time between ticks, which trigger bookmarks.
@@ -60,14 +61,15 @@ func init() {
 	feature.DefaultFeatureSupportChecker = progressSupported{feature.DefaultFeatureSupportChecker}
 }
 
-// progressSupported reports that the storage supports progress. Otherwise the library would
-// serve neither a watch with initial events nor a consistent list.
+// progressSupported reports that the storage supports requests for progress. Without this
+// support, the library would serve neither watches with initial events nor consistent
+// lists.
 type progressSupported struct{ feature.FeatureSupportChecker }
 
 func (progressSupported) Supports(f storage.Feature) bool { return f == storage.RequestWatchProgress }
 
-// clock counts the waits for future versions, which are the only callers of After. It also
-// counts how often the timer of bookmarks is set.
+// clock is a virtual clock. It counts the waits for future versions, which are the only
+// callers of After, and how often the library sets the timer of bookmarks.
 type clock struct {
 	*clocktesting.FakeClock
 	waits, ticks atomic.Int64
@@ -78,7 +80,7 @@ func (c *clock) After(d time.Duration) <-chan time.Time {
 	return c.FakeClock.After(d)
 }
 
-// NewTimer counts the timer of bookmarks. No other timer has its period.
+// NewTimer recognizes the timer of bookmarks by its period, and counts its settings.
 func (c *clock) NewTimer(d time.Duration) clocks.Timer {
 	timer := c.FakeClock.NewTimer(d)
 	if d < leastTick || d > mostTick {
@@ -88,7 +90,7 @@ func (c *clock) NewTimer(d time.Duration) clocks.Timer {
 	return ticking{timer, c}
 }
 
-// ticking is the timer of bookmarks. It counts how often it is reset.
+// ticking is the timer of bookmarks. It counts its resets in the clock.
 type ticking struct {
 	clocks.Timer
 	clock *clock
@@ -99,8 +101,8 @@ func (t ticking) Reset(d time.Duration) bool {
 	return t.Timer.Reset(d)
 }
 
-// source is the storage under the library's cache. It returns the state for lists
-// and forwards the events that it receives.
+// source is the storage under the library's cache. It serves the current state as lists,
+// and the events from the channel as a watch.
 type source struct {
 	storage.Interface
 	events chan watch.Event
@@ -113,8 +115,8 @@ type source struct {
 
 var errPassedOn = errors.New("passed on to the storage")
 
-// fromReader marks the context of the tests' requests, to distinguish them from the cache's
-// own requests.
+// fromReader marks the context of requests by the tests, to distinguish them from requests
+// of the cache itself.
 type fromReader struct{}
 
 func (s *source) GetList(ctx context.Context, _ string, _ storage.ListOptions, list runtime.Object) error {
@@ -162,7 +164,7 @@ type theirs struct {
 	source   *source
 	clock    *clock
 	resource string // unique for each instance, because the library's counters use it
-	sent     int    // number of events that the library must dispatch
+	sent     int    // number of events that the library must have dispatched
 	opened   func()
 }
 
@@ -196,7 +198,7 @@ func newTheirs(t testing.TB, now time.Time, state func() ([]example.Pod, uint64)
 	return th
 }
 
-// open allows the cache to list for the first time.
+// open allows the cache to list for the first time, and waits until the cache is ready.
 func (th *theirs) open() {
 	th.t.Helper()
 	th.opened()
@@ -233,8 +235,8 @@ func (th *theirs) waitFor(what string, done func() bool) {
 	}
 }
 
-// send sends an event. It waits until every watch has received the event, or was ended
-// because it was too slow.
+// send passes an event to the cache. It waits until the cache has dispatched the event to
+// every watch, or has ended watches that are too slow.
 func (th *theirs) send(e watch.Event) {
 	th.t.Helper()
 	th.hand(e)
@@ -253,8 +255,8 @@ func (th *theirs) hand(e watch.Event) {
 	}
 }
 
-// counted returns a metric of the library. The metric of events counts dispatched events,
-// including progress.
+// counted returns the value of a counter of the library. EventsCounter counts dispatched
+// events, including progress.
 func (th *theirs) counted(counter *componentmetrics.CounterVec) int {
 	n, err := testutil.GetCounterMetricValue(counter.WithLabelValues("", th.resource))
 	if err != nil {
@@ -265,18 +267,18 @@ func (th *theirs) counted(counter *componentmetrics.CounterVec) int {
 
 func (th *theirs) terminated() int { return th.counted(metrics.TerminatedWatchersCounter) }
 
-// passes sets the time. On a tick, it waits for the bookmarks.
+// passes sets the time. On a tick, it waits until the cache has dispatched the bookmarks.
 func (th *theirs) passes(now time.Time, tick bool, rv uint64) {
 	th.t.Helper()
 	ticks := th.clock.ticks.Load()
 	th.clock.SetTime(now)
 	if tick {
 		th.waitFor("a tick", func() bool { return th.clock.ticks.Load() > ticks })
-		th.bookmark(rv) // dispatched after the bookmarks of the tick
+		th.bookmark(rv) // dispatched only after the bookmarks of the tick
 	}
 }
 
-// relist makes the cache list again.
+// relist makes the cache list again, and waits until it is ready.
 func (th *theirs) relist() {
 	before := th.source.listed()
 	status := apierrors.NewResourceExpired("compacted").Status()

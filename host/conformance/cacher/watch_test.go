@@ -19,10 +19,10 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// tale is the formatted output of a watch.
+// tale is the formatted output of a watch on one side.
 type tale struct {
 	events []string
-	marked uint64 // version of the last bookmark
+	marked uint64 // resource version of the last bookmark
 	fault  string
 }
 
@@ -45,7 +45,7 @@ func (t *tale) bookmark(rv uint64, end bool) {
 	t.events = append(t.events, text)
 }
 
-// endOfInitial marks the bookmark after the initial events.
+// endOfInitial is the text that marks the bookmark after the initial events.
 const endOfInitial = ", the end of the initial events"
 
 func (t *tale) end(how string) { t.events = append(t.events, how) }
@@ -59,19 +59,19 @@ func describePod(p *example.Pod) string {
 	return describe(keyOf(p), p.ResourceVersion, labels.Set(p.Labels).String(), string(p.Status.Phase))
 }
 
-// pair is one watch on both sides.
+// pair is one watch that runs on both sides, in core/cacher and in the library.
 type pair struct {
 	request *request
 	refused string // error before the stream began
 	ours    tale
-	same    int              // number of events that were compared
+	same    int              // number of events that were equal
 	our     *watcher.Watcher // nil when refused or ended
 
 	deadline time.Time
 	cancel   context.CancelFunc
 	begun    *begun
 	their    watch.Interface
-	pause    chan struct{} // the consumer stops reading when it receives a value, and resumes at the next one
+	pause    chan struct{} // the consumer stops reading at one value, and resumes at the next
 
 	mu      sync.Mutex
 	theirs  tale
@@ -79,7 +79,8 @@ type pair struct {
 	stopped bool // set by the consumer
 }
 
-// begun signals that the library has delivered the initial events.
+// begun is the signal by which the library reports that it has delivered the initial
+// events.
 type begun struct {
 	once sync.Once
 	done chan struct{}
@@ -88,7 +89,8 @@ type begun struct {
 func (b *begun) Signal() { b.once.Do(func() { close(b.done) }) }
 func (b *begun) Wait()   { <-b.done }
 
-// timed is a context that has a deadline but does not end at it.
+// timed is a context with a deadline that does not end at the deadline, because time is
+// virtual.
 type timed struct {
 	context.Context
 	deadline time.Time
@@ -96,7 +98,7 @@ type timed struct {
 
 func (t timed) Deadline() (time.Time, bool) { return t.deadline, !t.deadline.IsZero() }
 
-// read reads all pending output of our side.
+// read reads all pending output of core/cacher.
 func (p *pair) read(w *world) {
 	if p.our == nil {
 		return
@@ -125,8 +127,9 @@ func (p *pair) read(w *world) {
 	w.ours.Watches().Resume()
 }
 
-// leaveLost stops the library's side of a watch that ours has ended with a 410 (rule H9),
-// because its future version did not occur. The library's watch would continue to wait.
+// leaveLost stops the library's side of a watch that core/cacher has ended with a 410
+// (rule H9). The watch started from a future version that never occurred, and the library
+// would continue to wait.
 func (p *pair) leaveLost(w *world) {
 	w.t.Helper()
 	if from, newest := p.our.Watermark(), w.ours.ResourceVersion(); from <= newest {
@@ -141,7 +144,7 @@ func (p *pair) leaveLost(w *world) {
 	p.waitForEnd(w)
 }
 
-// follow reads the library's side until its end.
+// follow reads the output of the library until the watch ends.
 func (p *pair) follow() {
 	for {
 		select {
@@ -182,16 +185,16 @@ func (p *pair) observe(e watch.Event) {
 	}
 }
 
-// holds evaluates a condition under the lock, because the consumer of the library's
-// events changes the state.
+// holds evaluates a condition under the lock, because the goroutine of follow changes the
+// state.
 func (p *pair) holds(what func() bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return what()
 }
 
-// compare waits until the library has delivered as many events as ours, and compares the
-// new events.
+// compare waits until the library has delivered as many events as core/cacher, and
+// compares the events since the last call.
 func (p *pair) compare(w *world) {
 	w.t.Helper()
 	p.read(w)
@@ -212,7 +215,7 @@ func (p *pair) compare(w *world) {
 	}
 }
 
-// stop ends the watch on both sides and compares the library's events so far.
+// stop ends the watch on both sides, and compares all events until its end.
 func (p *pair) stop(w *world) {
 	w.t.Helper()
 	p.compare(w)
@@ -232,7 +235,8 @@ func (p *pair) waitForEnd(w *world) {
 	w.theirs.waitFor("the end of a watch", func() bool { return p.holds(func() bool { return p.over }) })
 }
 
-// expire ends the library's watch at its deadline, as kube-apiserver does.
+// expire ends the library's watch if its deadline has passed, as the handler of
+// kube-apiserver does.
 func (p *pair) expire(w *world) {
 	w.t.Helper()
 	if !p.deadline.IsZero() && !p.deadline.After(w.now) && !p.holds(func() bool { return p.over }) {
@@ -242,8 +246,8 @@ func (p *pair) expire(w *world) {
 	}
 }
 
-// startWatch starts a watch on both sides. Each side may wait for a version. startWatch
-// calls meanwhile when both sides have received the request.
+// startWatch starts a watch on both sides. If waits is true, it calls meanwhile once both
+// sides have received the request and wait for a version.
 func (w *world) startWatch(r *request, waits bool, meanwhile func()) *pair {
 	w.t.Helper()
 	p := w.ourWatch(r)
@@ -252,8 +256,8 @@ func (w *world) startWatch(r *request, waits bool, meanwhile func()) *pair {
 	return p
 }
 
-// follows starts reading the library's side, waits for the end of the initial events, and
-// compares the events so far.
+// follows starts to read the output of the library, waits for the end of the initial
+// events, and compares the events so far.
 func (p *pair) follows(w *world) {
 	w.t.Helper()
 	go p.follow()

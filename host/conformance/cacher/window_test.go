@@ -10,8 +10,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// probe requests a watch that is too old. The error contains the oldest available
-// version, from which probe starts another watch.
+// probe requests a watch from a version that is too old; the error names the oldest
+// available version. Sometimes it also starts watches from the oldest version and the
+// version before.
 func (w *world) probe() {
 	w.t.Helper()
 	w.startWatch(&request{rv: "1"}, false, nil).stop(w)
@@ -21,9 +22,9 @@ func (w *world) probe() {
 	}
 }
 
-// The windows of both sides grow, shrink and evict at the same events (H1 to H8,
-// T30). Some steps of time equal the window's span exactly, because the rules of
-// the window use strict comparisons.
+// The windows of both sides grow, shrink and evict at the same events (H1 to H8, T30).
+// Some steps of time equal the duration of the window exactly, because its rules use
+// strict comparisons.
 func TestWindowsEvictTheSameEvents(t *testing.T) {
 	for i := range max(*worlds/5, 1) {
 		t.Run(fmt.Sprint(*seed+int64(i)), func(t *testing.T) {
@@ -48,8 +49,8 @@ func TestWindowsEvictTheSameEvents(t *testing.T) {
 	}
 }
 
-// burstLength returns a small number of changes, or sometimes more than a window
-// contains.
+// burstLength returns a random number of changes: at most 40, or sometimes more than a
+// window contains.
 func (w *world) burstLength() int {
 	if w.oneIn(6) {
 		return 50 + w.random.Intn(300)
@@ -57,7 +58,7 @@ func (w *world) burstLength() int {
 	return 1 + w.random.Intn(40)
 }
 
-// A watch that is not read buffers as many events as its queue has capacity for.
+// A watch that is not read buffers events up to the capacity of its queue, on both sides.
 // The capacity grows with the window (H16).
 func TestUnreadWatchBuffersAsManyEvents(t *testing.T) {
 	w := newSeededWorld(t, *seed)
@@ -77,7 +78,7 @@ func TestUnreadWatchBuffersAsManyEvents(t *testing.T) {
 	w.end()
 }
 
-// The deletion of an unknown object is not delivered (W29). The clock does not
+// Neither side delivers the deletion of an unknown object (W29). The clock does not
 // advance, because such a deletion takes a slot only in the library's window, and
 // evictions depend on free slots.
 func TestDeletionOfAnUnknownObject(t *testing.T) {

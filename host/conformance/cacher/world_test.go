@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// chance makes the next choice, with a random number generator or from a fuzzer's input.
+// chance makes choices, with a random number generator or from the input of a fuzzer.
 type chance interface {
 	Intn(n int) int
 }
@@ -28,7 +28,7 @@ type world struct {
 	t          testing.TB
 	random     chance
 	namespaced bool
-	hurried    bool // no relists, because each takes the library a second
+	hurried    bool // make no relists, because the library takes a second for each
 	now        time.Time
 	ticked     time.Time     // time of the last bookmarks, on both sides
 	pace       time.Duration // maximum length of a period without changes
@@ -50,8 +50,8 @@ var podSchema = api.Schema{
 	Fields: []string{"metadata.name", "spec.nodeName", "status.phase", "metadata.namespace"},
 }
 
-// newWorld creates some objects of a namespaced or cluster-scoped resource. Neither side
-// has listed them.
+// newWorld returns a world with some objects of a namespaced or cluster-scoped resource.
+// Neither side has listed the objects yet.
 func newWorld(t testing.TB, random chance) *world {
 	w := &world{
 		t: t, random: random, namespaced: random.Intn(4) > 0, seen: map[string]int{}, pods: map[string]*example.Pod{},
@@ -84,7 +84,7 @@ func newSeededWorld(t testing.TB, seed int64) *world {
 	return newWorld(t, rand.New(rand.NewSource(seed)))
 }
 
-// begin lists on both sides.
+// begin makes both sides list, and starts a watch that matches everything.
 func (w *world) begin() {
 	w.t.Helper()
 	w.theirs.open()
@@ -92,7 +92,7 @@ func (w *world) begin() {
 	w.watchEverything()
 }
 
-// listOurs passes the objects to our side as a list. The library lists them itself.
+// listOurs passes the objects to core/cacher as a list. The library lists them itself.
 func (w *world) listOurs() {
 	w.ours.Listing().Begin()
 	for _, key := range slices.Sorted(maps.Keys(w.pods)) {
@@ -105,7 +105,7 @@ func (w *world) watchEverything() {
 	w.everything = w.startWatch(&request{rv: strconv.FormatUint(w.rv, 10), bookmarks: true}, false, nil)
 }
 
-// put converts an object for our side.
+// put converts a pod to an update for core/cacher.
 func (w *world) put(p *example.Pod) *cacher.Update {
 	fields := []string{p.Name, p.Spec.NodeName, string(p.Status.Phase)}
 	if w.namespaced {
@@ -146,7 +146,7 @@ func (w *world) key() string {
 	return w.pick(namespaces...) + "/p" + strconv.Itoa(w.random.Intn(7))
 }
 
-// makePod stores and returns the next version of a pod.
+// makePod stores and returns a pod with the next version and random content.
 func (w *world) makePod(key string) *example.Pod {
 	w.rv += 1 + uint64(w.random.Intn(2))
 	p := &example.Pod{}
@@ -167,7 +167,7 @@ func (w *world) makePod(key string) *example.Pod {
 	return p
 }
 
-// change makes a change on both sides, and waits until it is delivered.
+// change makes a random change on both sides, and waits until both have delivered it.
 func (w *world) change() {
 	w.t.Helper()
 	key := w.key()
@@ -188,7 +188,7 @@ func (w *world) change() {
 		w.theirs.send(watch.Event{Type: watch.Deleted, Object: p.DeepCopy()})
 	} else {
 		w.ours.Apply(w.put(p), w.now.UnixMilli())
-		kind := watch.Added // both have the same effect
+		kind := watch.Added // both types have the same effect
 		if w.oneIn(2) {
 			kind = watch.Modified
 		}
@@ -208,8 +208,8 @@ func (w *world) progress() {
 	w.theirs.bookmark(w.rv)
 }
 
-// pass advances the time. It adds a short time if bookmarks would otherwise depend on the
-// jitter of a side.
+// pass advances the time by d. If the jitter of a side would decide whether bookmarks are
+// due, pass advances the time a little more.
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
 	if s := w.slow; s != nil && !s.initial && !s.ending && w.now.Add(d).Sub(w.ticked) >= leastTick {
@@ -231,8 +231,8 @@ func (w *world) pass(d time.Duration) {
 	w.compareAll()
 }
 
-// compareAll compares all watches that are read. It runs after every change, so none of
-// these watches is slow.
+// compareAll compares all watches except the slow one. It runs after every change, so none
+// of these watches falls behind.
 func (w *world) compareAll() {
 	w.t.Helper()
 	w.everything.compare(w)
@@ -241,8 +241,8 @@ func (w *world) compareAll() {
 	}
 }
 
-// relist makes both sides list again. This ends the library's watches, so relist ends ours
-// as well.
+// relist makes both sides list again. This ends the library's watches, so relist first
+// stops all watches on both sides.
 func (w *world) relist() {
 	w.t.Helper()
 	w.seen["a relist"]++
@@ -267,7 +267,7 @@ func (w *world) relist() {
 	w.watchEverything()
 }
 
-// end compares the final events of each watch.
+// end stops every watch and compares its final events.
 func (w *world) end() {
 	w.t.Helper()
 	w.readSlow()

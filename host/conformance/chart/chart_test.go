@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const directory = "../../../examples/deploy/chart"
 
-// cases contains the values of installations, by the name of their golden file.
+// cases contains the chart values of installations, by the name of the golden file.
 var cases = map[string]string{
 	"defaults":      ``,
 	"all-resources": `{rbac: {allResources: true}, replicaCount: 3, nameOverride: wg}`,
@@ -53,13 +53,14 @@ func load(t *testing.T) *chart.Chart {
 	return c
 }
 
-// render returns the output of the chart, by template.
+// render returns the output of the chart for the given values, by the name of the
+// template.
 func render(t *testing.T, values string) (map[string]string, error) {
 	t.Helper()
 	parsed, err := loader.LoadValues(strings.NewReader(values))
 	require.NoError(t, err)
 	c := load(t)
-	c.Metadata.Version, c.Metadata.AppVersion = "0.2.0", "v0.2.0" // a release sets both
+	c.Metadata.Version, c.Metadata.AppVersion = "0.2.0", "v0.2.0" // a release of the chart sets both versions
 	options := common.ReleaseOptions{Name: "watchglass", Namespace: "watchglass", Revision: 1, IsInstall: true}
 	merged, err := util.ToRenderValues(c, parsed, options, common.DefaultCapabilities)
 	if err != nil {
@@ -68,7 +69,7 @@ func render(t *testing.T, values string) (map[string]string, error) {
 	return engine.Engine{Strict: true}.RenderWithContext(t.Context(), c, merged)
 }
 
-// manifest joins the templates in the order of their names, without the notes.
+// manifest joins the rendered templates in the order of their names, without the notes.
 func manifest(rendered map[string]string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
@@ -176,8 +177,9 @@ func TestResourcesAreTheDefaultOfTheSizingTable(t *testing.T) {
 	require.Regexp(t, fmt.Sprintf(`requests:\s+cpu: %v\s+memory: %v\s+limits:\s+memory: %v\n`, requests["cpu"], requests["memory"], limits["memory"]), string(base))
 }
 
-// TestPlainManifestsRollOutAsTheChartDoes compares the settings that let readers resume
-// without a new list when replicas are replaced.
+// TestPlainManifestsRollOutAsTheChartDoes checks the plain manifests and the chart for the
+// same rollout settings. With these settings, readers resume without a new list when a
+// rollout replaces replicas.
 func TestPlainManifestsRollOutAsTheChartDoes(t *testing.T) {
 	rendered, err := render(t, "")
 	require.NoError(t, err)

@@ -20,8 +20,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// operator returns a CustomResourceDefinition of the Prometheus operator, which the chart
-// requires.
+// operator returns a CustomResourceDefinition like one of the Prometheus operator, for
+// objects that the chart creates.
 func operator(kind, plural string) string {
 	return `
 apiVersion: apiextensions.k8s.io/v1
@@ -36,7 +36,8 @@ spec:
 `
 }
 
-// prepared returns a cluster with the namespaces that the manifests require.
+// prepared returns a cluster with the namespaces and custom resources that the manifests
+// require.
 func prepared(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -50,7 +51,8 @@ func prepared(t *testing.T) *cluster {
 	return c
 }
 
-// manifests returns, by the name of each variant, the kubectl arguments that apply it.
+// manifests returns the kubectl arguments that apply each variant of the manifests, by the
+// name of the variant.
 func manifests(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{"base": {"-k", examples + "/base"}}
@@ -88,7 +90,8 @@ func TestManifestsAreAdmittedUnderRestricted(t *testing.T) {
 	}
 }
 
-// pod returns the pod that the controller of a Deployment would create.
+// pod returns the JSON of the pod that the controller of a Deployment would create. If
+// change is not nil, it first changes the spec.
 func pod(t *testing.T, d appsv1.Deployment, change func(*corev1.PodSpec)) string {
 	t.Helper()
 	p := corev1.Pod{ObjectMeta: d.Spec.Template.ObjectMeta, Spec: d.Spec.Template.Spec}
@@ -101,8 +104,8 @@ func pod(t *testing.T, d appsv1.Deployment, change func(*corev1.PodSpec)) string
 	return string(text)
 }
 
-// TestTheNamespaceRefusesOtherPods checks that the cluster enforces the standard that
-// TestManifestsAreAdmittedUnderRestricted relies on.
+// TestTheNamespaceRefusesOtherPods checks that the cluster enforces the restricted
+// standard, on which TestManifestsAreAdmittedUnderRestricted relies.
 func TestTheNamespaceRefusesOtherPods(t *testing.T) {
 	c := prepared(t)
 	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/base")
@@ -133,7 +136,7 @@ func serving(t *testing.T, c *cluster) string {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Process.Signal(os.Interrupt) // the process may have ended
 		_ = cmd.Wait()                       // the exit status does not matter
 	})
 	address := regexp.MustCompile(`kubectl --server (http://\S+)`)
@@ -147,8 +150,8 @@ func serving(t *testing.T, c *cluster) string {
 	return ""
 }
 
-// code returns the status code of a user's request for a URL, after the connector has
-// listed the resource or was refused by kube-apiserver.
+// code returns the status code of a user's request for a URL. It repeats the request until
+// the connector has listed the resource, or knows that it may not.
 func code(t *testing.T, c *cluster, url, token string) int {
 	t.Helper()
 	var status int
@@ -212,7 +215,7 @@ func TestTheBaseServesEveryResourceOfItsRole(t *testing.T) {
 }
 
 // TestTheServiceAccountHasNoOtherRights checks that kube-apiserver grants the service
-// account the rights of its roles. It must grant no others, except those of every user.
+// account the rights of its roles, and otherwise only the rights that every user has.
 func TestTheServiceAccountHasNoOtherRights(t *testing.T) {
 	c := prepared(t)
 	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/base")

@@ -11,12 +11,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// httpWarning is part of the notes of a release without TLS.
+// httpWarning is the warning in the notes that Helm prints for a release without TLS.
 const httpWarning = "Warning: tokens travel over plain HTTP."
 
 const helmBinary = "../chart/bin/helm-v4.3.1"
 
-// tryHelm runs helm as the administrator, in the namespace of the release.
+// tryHelm runs helm as the administrator, in the namespace watchglass, and returns its
+// combined output.
 func (c *cluster) tryHelm(t *testing.T, args ...string) (output string, err error) {
 	t.Helper()
 	require.FileExists(t, helmBinary, "run make conformance, which builds it")
@@ -27,7 +28,8 @@ func (c *cluster) tryHelm(t *testing.T, args ...string) (output string, err erro
 	return string(out), err
 }
 
-// helm runs helm, and fails the test on an error, or on a warning other than httpWarning.
+// helm is like tryHelm, but fails the test on an error, or on a warning other than
+// httpWarning.
 func (c *cluster) helm(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := c.tryHelm(t, args...)
@@ -50,16 +52,16 @@ func (c *cluster) objects(t *testing.T) []string {
 	return all
 }
 
-// added returns the objects in the list after that are not in the list before. It omits
-// the addresses of Services, which kube-apiserver allocates.
+// added returns the objects that the list "after" contains and the list "before" lacks. It
+// omits IPAddress objects, which kube-apiserver creates for Services.
 func added(before, after []string) []string {
 	return slices.DeleteFunc(slices.Clone(after), func(name string) bool {
 		return slices.Contains(before, name) || strings.HasPrefix(name, "IPAddress/")
 	})
 }
 
-// deployment returns the Deployment of the release, after checking that the cluster
-// admits its pods. No controller creates pods here, and no kubelet runs them.
+// deployment returns the Deployment of the release, and checks that the cluster admits its
+// pods. The check uses a dry run, because no controller creates pods here.
 func (c *cluster) deployment(t *testing.T) appsv1.Deployment {
 	t.Helper()
 	var d appsv1.Deployment
@@ -114,7 +116,8 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	require.Empty(t, added(after, before), "and the namespace stays")
 }
 
-// TestHelmReleasesDoNotCollide installs a second release, in another namespace.
+// TestHelmReleasesDoNotCollide installs and uninstalls a second release, in a namespace of
+// its own.
 func TestHelmReleasesDoNotCollide(t *testing.T) {
 	c := newCluster(t)
 	c.helm(t, "install", "watchglass", examples+"/chart", "--create-namespace")

@@ -22,17 +22,17 @@ const (
 // These are the tokens of the server's users.
 const (
 	admin     = kubeapiserver.Admin
-	developer = "developer-token" // of a user in the group shop-developers
+	developer = "developer-token" // token of a user in the group shop-developers
 )
 
-// cluster is a kube-apiserver with the default admission plugins. One of them is
-// PodSecurity, which enforces the standard that the namespace's labels name.
+// cluster is a kube-apiserver with the default admission plugins. The plugin PodSecurity
+// enforces the standard that the labels of a namespace select.
 type cluster struct {
 	*kubeapiserver.Server
 	kubeconfig string
 }
 
-// newCluster starts a cluster that ends with the test.
+// newCluster starts a cluster, and stops it when the test ends.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	for _, path := range []string{kubectl, binary} {
@@ -46,7 +46,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// config writes the kubeconfig of a user.
+// config writes a kubeconfig for the user of a token, and returns the path of the file.
 func (c *cluster) config(t *testing.T, token string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -64,7 +64,8 @@ func (c *cluster) try(t *testing.T, input string, args ...string) (stdout, stder
 	return out.String(), failure.String(), err
 }
 
-// kubectl runs kubectl as try does, and fails the test on an error or a warning.
+// kubectl is like try, but returns only stdout, and fails the test on an error or a
+// warning.
 func (c *cluster) kubectl(t *testing.T, input string, args ...string) string {
 	t.Helper()
 	out, failure, err := c.try(t, input, args...)

@@ -28,19 +28,19 @@ import (
 	"github.com/watchglass/watchglass/host/conformance/internal/clients"
 )
 
-// reader is a client's store that must converge to the state of the source.
+// reader is a client with a store that must converge to the state of the source.
 type reader struct {
 	name     string
 	resource api.Resource
 	matches  func(write) bool
 	store    cache.Store
-	// expected converts a stored value to the object that the client should have.
+	// expected converts a recorded write to the object that the store should contain.
 	expected func(t *testing.T, w write) any
 }
 
 func all(write) bool { return true }
 
-// readers starts one client of each kind.
+// readers starts one client of each kind, and returns them.
 func readers(r *rig, ctx context.Context) []reader {
 	var started []reader
 	start := func(name string, resource api.Resource, matches func(write) bool, informer cache.SharedIndexInformer, expected func(*testing.T, write) any) {
@@ -110,7 +110,8 @@ func asMetadata(t *testing.T, w write) any {
 	return &o
 }
 
-// untyped returns a typed object without its kind, which clients may omit.
+// untyped returns a typed object without its kind, which clients may omit, and an
+// unstructured object unchanged.
 func untyped(o any) any {
 	if _, ok := o.(*unstructured.Unstructured); ok {
 		return o
@@ -131,7 +132,7 @@ func (d *reader) difference(r *rig) error {
 	return clients.Difference(d.store, want, untyped)
 }
 
-// After all injected failures, every client has the state of the source.
+// After random changes and injected failures, every client has the state of the source.
 func TestClientsMatchTheSource(t *testing.T) {
 	for _, watchList := range []bool{true, false} {
 		t.Run(fmt.Sprintf("WatchList=%t", watchList), func(t *testing.T) {
@@ -159,8 +160,8 @@ func TestClientsMatchTheSource(t *testing.T) {
 	}
 }
 
-// met checks that the injected failures occurred: watches were restarted and, on a
-// connector, expired.
+// met checks that the injected failures occurred: clients restarted watches and, with the
+// backend connector, watches expired.
 func (r *rig) met(watchList bool, readers int) {
 	seen := map[string]int{}
 	for _, request := range r.asked() {

@@ -35,9 +35,9 @@ import (
 // checkout is the root of the repository.
 const checkout = "../../.."
 
-// worker is the deployed edge in workerd, with the Go worker and a Durable Object
-// that a connector feeds from the rig's source. It adds a token to requests without
-// one, because kubectl sends no token without TLS.
+// worker is a proxy in front of an edge in workerd: the Go worker and a Durable Object
+// that a connector feeds from the rig's source. It adds a token to requests that have
+// none, because kubectl sends no token without TLS.
 type worker struct {
 	*rig
 	keys    token.Keys
@@ -46,7 +46,7 @@ type worker struct {
 	bearer  atomic.Pointer[string] // token for requests that have none
 
 	mu   sync.Mutex
-	seen map[api.Resource]api.ResourceVersion // versions that the object is known to have
+	seen map[api.Resource]api.ResourceVersion // versions that the Durable Object is known to have
 }
 
 func atTheEdge(r *rig) http.Handler { return newWorker(r) }
@@ -98,7 +98,8 @@ func (w *worker) sign(lifetime time.Duration, feed bool) string {
 	return text
 }
 
-// feed pushes all resources, like "watchglass push", until the test ends.
+// feed pushes all resources to the Durable Object, like the command push, until the test
+// ends.
 func (w *worker) feed() {
 	var resources []api.Resource
 	for _, schema := range catalog.All() {
@@ -130,8 +131,8 @@ func (w *worker) get(path string) (code int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// ServeHTTP waits until the object has all earlier writes, because an edge receives them
-// with a delay.
+// ServeHTTP forwards a request to the edge. Except during churn, it first waits until the
+// Durable Object has all earlier writes, which arrive with a delay.
 func (w *worker) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 	if !w.rough.Load() {
 		w.catchUp()

@@ -23,7 +23,8 @@ import (
 // kubectlPath is the kubectl that make conformance builds.
 const kubectlPath = "../kubernetes/bin/kubectl-v1.36.3"
 
-// kubectl returns a command that uses only the rig and no other configuration.
+// kubectl returns a kubectl command that reads from the rig and uses no other
+// configuration.
 func (r *rig) kubectl(ctx context.Context, args ...string) *exec.Cmd {
 	path, err := filepath.Abs(kubectlPath)
 	require.NoError(r, err)
@@ -34,7 +35,7 @@ func (r *rig) kubectl(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// output runs a command to completion and returns its output.
+// output runs a kubectl command that must succeed, and returns its stdout.
 func (r *rig) output(args ...string) string {
 	r.Helper()
 	command := r.kubectl(r.Context(), args...)
@@ -45,7 +46,7 @@ func (r *rig) output(args ...string) string {
 	return string(text)
 }
 
-// complains runs a command that must fail, and returns its output.
+// complains runs a kubectl command that must fail, and returns its combined output.
 func (r *rig) complains(args ...string) string {
 	r.Helper()
 	text, err := r.kubectl(r.Context(), args...).CombinedOutput()
@@ -53,7 +54,7 @@ func (r *rig) complains(args ...string) string {
 	return string(text)
 }
 
-// columns splits each line into its fields.
+// columns splits each line of a text into fields at white space.
 func columns(text string) [][]string {
 	var lines [][]string
 	for line := range strings.Lines(text) {
@@ -73,7 +74,7 @@ func (r *rig) putPod(name string, node int, app, phase string) {
 	r.write(pods, key, value)
 }
 
-// kubectlRig runs a test on a rig of each backend, with a few pods.
+// kubectlRig runs a test on each backend, with two namespaces and three pods.
 func kubectlRig(t *testing.T, test func(r *rig)) {
 	eachBackend(t, func(r *rig) {
 		for _, name := range []string{"a", "b"} {
@@ -110,7 +111,8 @@ func TestKubectlGet(t *testing.T) {
 	})
 }
 
-// complainsNot runs a command that must succeed, and returns its output and its warnings.
+// complainsNot runs a kubectl command that must succeed, and returns its output and
+// warnings.
 func (r *rig) complainsNot(args ...string) string {
 	r.Helper()
 	text, err := r.kubectl(r.Context(), args...).CombinedOutput()
@@ -178,7 +180,7 @@ func TestKubectlWatch(t *testing.T) {
 	})
 }
 
-// following returns a function that reads the next event that kubectl prints, and returns
+// following returns a function that reads the next event that kubectl prints, and formats
 // it as "TYPE NAME PHASE".
 func following(r *rig, stdout interface{ Read([]byte) (int, error) }, output string) func() string {
 	if output == "json" {
@@ -260,7 +262,7 @@ func TestKubectlShowsErrors(t *testing.T) {
 	})
 }
 
-// kubectl prints a warning for an object that is not served.
+// kubectl prints a warning for an object that the connector cannot serve.
 func TestKubectlIsWarnedOfFaultyObjects(t *testing.T) {
 	r := newRig(t, behind["connector"])
 	r.putPod("a/one", 1, "web", "Running")
@@ -270,7 +272,8 @@ func TestKubectlIsWarnedOfFaultyObjects(t *testing.T) {
 	assert.Contains(t, text, "one")
 }
 
-// kubectl sends its reviews as protobuf. Each backend permits every read.
+// The commands kubectl auth can-i and whoami send reviews as protobuf. Each backend
+// permits every read.
 func TestKubectlAuth(t *testing.T) {
 	kubectlRig(t, func(r *rig) {
 		assert.Equal(r, "yes\n", r.output("auth", "can-i", "list", "pods", "-A"))

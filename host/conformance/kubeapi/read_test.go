@@ -31,8 +31,7 @@ func (r *rig) dynamic() dynamic.Interface {
 	return client
 }
 
-// equal compares items with the objects of a resource at a version, in the order of
-// keys.
+// equal checks that items are the objects of a resource at a version, sorted by key.
 func (r *rig) equal(resource api.Resource, rv string, items []unstructured.Unstructured) {
 	r.Helper()
 	version, err := api.ParseResourceVersion(rv)
@@ -48,7 +47,8 @@ func (r *rig) equal(resource api.Resource, rv string, items []unstructured.Unstr
 	assert.True(r, slices.IsSorted(keys))
 }
 
-// Every page of a list has the version of the first page, despite concurrent writes.
+// Every page of a list returns the state at the version of the first page, despite
+// concurrent writes.
 func TestPagesAreOneSnapshot(t *testing.T) {
 	eachBackend(t, func(r *rig) {
 		random := rand.New(rand.NewPCG(2, 0))
@@ -100,8 +100,8 @@ func TestPagerListsEveryObject(t *testing.T) {
 		assert.True(r, paged)
 		r.equal(pods, list.(metav1.ListInterface).GetResourceVersion(), items(r.T, list))
 
-		// The history evicts the version of the first page before the second is
-		// requested, so the pager falls back to a list without limit.
+		// The history evicts the version of the first page before the pager requests the second
+		// page, so the pager falls back to a list without limit.
 		pages := 0
 		p = pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			if pages++; pages == 2 {
@@ -113,14 +113,14 @@ func TestPagerListsEveryObject(t *testing.T) {
 		list, _, err = p.List(r.Context(), metav1.ListOptions{})
 		require.NoError(r, err)
 		r.equal(pods, list.(metav1.ListInterface).GetResourceVersion(), items(r.T, list))
-		if strings.HasSuffix(r.Name(), "/connector") { // the module may be current, and has a longer history
+		if strings.HasSuffix(r.Name(), "/connector") { // the other backends have a longer history
 			assert.Equal(r, 3, pages, "the first page, the expired page, and the full list")
 		}
 	})
 }
 
-// evictHistory writes until the history no longer contains earlier versions, and waits
-// until the last write has arrived.
+// evictHistory writes until the connector's history no longer contains earlier versions,
+// and waits until the backend has the last write.
 func (r *rig) evictHistory(random *rand.Rand) {
 	var rv api.ResourceVersion
 	for n := range 3000 {
@@ -133,7 +133,8 @@ func (r *rig) evictHistory(random *rand.Rand) {
 	require.NoError(r, err)
 }
 
-// versions returns the group versions of the reviews and of the catalog's resources.
+// versions returns the API group versions of the reviews and of the catalog's resources,
+// sorted.
 func versions() []string {
 	all := []string{"authentication.k8s.io/v1", "authorization.k8s.io/v1"}
 	for _, s := range catalog.All() {

@@ -40,14 +40,15 @@ var (
 	events      = api.Resource{Version: "v1", Name: "events"}
 )
 
-// rig consists of a source, the API in front of it, and the recorded writes.
+// rig consists of a source, a server of the Kubernetes API that reads from the source, and
+// the recorded writes.
 type rig struct {
 	*testing.T
 	source  *memory.Source
 	handler http.Handler
 	url     string
 	rough   atomic.Bool  // watches are interrupted at random
-	watches atomic.Int64 // watches while rough is set
+	watches atomic.Int64 // number of watches that were requested while rough was set
 	expired atomic.Int64 // number of these watches that ended with 410
 
 	mu       sync.Mutex
@@ -63,14 +64,15 @@ type write struct {
 	value    []byte
 }
 
-// behind contains functions that start a backend, by its name.
+// behind contains functions that start a backend and return its handler, by the name of
+// the backend.
 var behind = map[string]func(*rig) http.Handler{
 	"connector": func(r *rig) http.Handler { return r.serve(r.connector().Backend()) },
 	"module":    func(r *rig) http.Handler { return r.serve(r.module()) },
 	"edge":      atTheEdge,
 }
 
-// eachBackend runs a test on every backend.
+// eachBackend runs a test once per backend, each time with a new rig.
 func eachBackend(t *testing.T, test func(r *rig)) {
 	for name, open := range behind {
 		t.Run(name, func(t *testing.T) { test(newRig(t, open)) })
@@ -89,7 +91,8 @@ func newRig(t *testing.T, open func(*rig) http.Handler) *rig {
 	return r
 }
 
-// serve returns a handler for a backend, which is stopped when the test ends.
+// serve returns a handler of the Kubernetes API for a backend. It stops the handler when
+// the test ends.
 func (r *rig) serve(b serving.Backend) http.Handler {
 	handler := serving.New(serving.Config{Backend: b})
 	r.Cleanup(handler.Stop)
@@ -127,7 +130,7 @@ func (r *rig) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	if r.watches.Add(1)%4 == 0 {
-		time.Sleep(1500 * time.Millisecond) // so that the history has been evicted when the request arrives
+		time.Sleep(1500 * time.Millisecond) // long enough for the history to evict the version of the request
 	}
 	ctx, cancel := context.WithTimeout(request.Context(), time.Duration(50+rand.IntN(1500))*time.Millisecond)
 	defer cancel()
@@ -154,7 +157,7 @@ func (t tapped) Write(frames []byte) (int, error) {
 // Unwrap returns the underlying writer, for http.ResponseController.
 func (t tapped) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// asked returns the requests since the last call.
+// asked returns the requests that were recorded since its last call.
 func (r *rig) asked() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,7 +172,8 @@ func (r *rig) config() *rest.Config {
 	}}
 }
 
-// write puts an object, or deletes it if value is nil.
+// write writes an object to the source, or deletes it if value is nil. It records a write
+// that changes the source.
 func (r *rig) write(resource api.Resource, key api.Key, value []byte) api.ResourceVersion {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,7 +186,7 @@ func (r *rig) write(resource api.Resource, key api.Key, value []byte) api.Resour
 	return rv
 }
 
-// state returns the objects of a resource at a version.
+// state returns the recorded objects of a resource as of a version.
 func (r *rig) state(resource api.Resource, rv api.ResourceVersion) map[api.Key]write {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,8 +227,8 @@ func object(resource api.Resource, key api.Key, n int) []byte {
 	return fmt.Appendf(nil, `{"kind":"ConfigMap","apiVersion":"v1",%s,"data":{"n":"%d"}}`, meta, n)
 }
 
-// churn writes at random for the duration in CONFORMANCE_CHURN. Meanwhile the source
-// fails and compacts, and connections break.
+// churn makes random writes for the duration in CONFORMANCE_CHURN, or for five seconds.
+// Meanwhile, the source fails and compacts, and connections break.
 func (r *rig) churn(seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	length, err := time.ParseDuration(os.Getenv("CONFORMANCE_CHURN"))

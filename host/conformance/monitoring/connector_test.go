@@ -20,8 +20,8 @@ const (
 	token  = "d41d8cd98f00b204e9800998"
 )
 
-// start runs a command until the test ends, and returns the first match of each
-// expression in its output.
+// start runs watchglass until the test ends. It returns, for each expression, its first
+// match in the output of the command.
 func start(t *testing.T, args []string, expressions ...string) (found []string) {
 	t.Helper()
 	require.FileExists(t, binary, "run make build")
@@ -32,7 +32,7 @@ func start(t *testing.T, args []string, expressions ...string) (found []string) 
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Process.Signal(os.Interrupt) // the process may have ended
 		_ = cmd.Wait()                       // the exit status does not matter
 	})
 	lines := bufio.NewScanner(stdout)
@@ -46,8 +46,8 @@ func start(t *testing.T, args []string, expressions ...string) (found []string) 
 	return found
 }
 
-// scrape returns the metrics of a connector that has served a reader and a request to
-// its Kubernetes API.
+// scrape returns the text of the metrics of a connector that has served a reader and a
+// request of the Kubernetes API. All tests share one scrape.
 var scrape = func() func(t *testing.T) string {
 	var once sync.Once
 	var text string

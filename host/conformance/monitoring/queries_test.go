@@ -13,10 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// target contains the labels that Prometheus and its operator add to every series.
+// target contains the names of the labels that Prometheus and its operator add to every
+// series.
 var target = []string{"job", "instance", "namespace", "pod", "service"}
 
-// series contains the labels of the series of a connector, by the name of the metric.
+// series contains the label sets of all series of a connector, by the name of the metric.
 type series map[string][]labels.Labels
 
 func parseSeries(t *testing.T, text string) series {
@@ -41,8 +42,9 @@ func (s series) has(metric, label string) bool {
 	return slices.ContainsFunc(s[metric], func(l labels.Labels) bool { return l.Has(label) })
 }
 
-// check requires that the metrics that a query selects exist and have the labels that the
-// query uses. The slice shown contains further labels, such as those of a legend.
+// check requires that the connector has every metric that a query selects, with the labels
+// that the query uses. The slice shown contains further labels that must exist, such as
+// labels in a legend.
 func (s series) check(t *testing.T, query string, shown []string) {
 	t.Helper()
 	expression, err := parser.NewParser(parser.Options{}).ParseExpr(query)

@@ -17,7 +17,7 @@ const (
 	cases     = "testdata/alerts.yaml"
 )
 
-// promtool runs promtool, which it builds without service discovery.
+// promtool builds the command promtool, without service discovery, and runs it.
 func promtool(t *testing.T, args ...string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "promtool")
@@ -31,7 +31,7 @@ func TestRulesAreValid(t *testing.T) {
 	promtool(t, "check", "rules", "--lint=all", "--lint-fatal", alerts)
 }
 
-// The alerts fire for the series in testdata/alerts.yaml, which also has the expected alerts.
+// The file testdata/alerts.yaml contains series and the alerts that must fire for them.
 func TestAlertsFire(t *testing.T) {
 	promtool(t, "test", "rules", cases)
 }
@@ -59,7 +59,7 @@ func load(t *testing.T, path string, to any) {
 	require.NoError(t, yaml.Unmarshal(content, to)) // JSON is valid YAML
 }
 
-// Each alert has a case in which it fires and one in which it does not.
+// Each alert has a case in which it fires and a case in which it does not fire.
 func TestEachAlertHasCases(t *testing.T) {
 	var file struct {
 		Tests []struct {

@@ -27,8 +27,8 @@ var (
 	seed   = flag.Int64("seed", 1, "seed of the first sequence; each further sequence has the next number")
 )
 
-// patience is the maximum time that the kubelet's cache may take for an operation without
-// waits.
+// patience is the maximum time that the kubelet's cache may take to reach the expected
+// state.
 const patience = 5 * time.Second
 
 // world passes the same input to both caches and compares their results.
@@ -69,7 +69,8 @@ func id(name string) objcache.ID {
 	return objcache.ID{Resource: "v1/secrets", Key: api.NewKey(namespace, name)}
 }
 
-// upstream and source connect our side to the same server, without its delays.
+// upstream and source connect core/objcache to the server that the kubelet reads from, but
+// without goroutines.
 type upstream struct{ w *world }
 
 type source struct {
@@ -107,7 +108,8 @@ func (s *source) Find(key api.Key) (objcache.Object, bool) {
 	return o, true
 }
 
-// ourAnswer and theirAnswer format the result of a Get.
+// ourAnswer formats the result of a Get of core/objcache. theirAnswer does the same for
+// the kubelet.
 func (w *world) ourAnswer(name string) (answer string) {
 	w.ours.Get(id(name), func(o *objcache.Object, status *api.Status) {
 		switch {
@@ -133,7 +135,7 @@ func (w *world) theirAnswer(name string) string {
 	return err.Error()
 }
 
-// agree waits until the kubelet's result equals ours.
+// agree waits until the result of the kubelet equals the result of core/objcache.
 func (w *world) agree(what, ours string, theirs func() string) {
 	w.t.Helper()
 	for start := time.Now(); theirs() != ours; time.Sleep(20 * time.Microsecond) {
@@ -159,8 +161,9 @@ func (w *world) get(name string) {
 	}
 }
 
-// compareRequests compares the requests of both sides to the server. Our side lists an
-// immutable object again for every new owner.
+// compareRequests compares how many lists and watches of each object both sides have sent.
+// It ignores lists of immutable objects, because core/objcache lists such an object again
+// for every new owner.
 func (w *world) compareRequests() {
 	w.t.Helper()
 	for _, name := range names {
@@ -224,7 +227,7 @@ func (w *world) change(name string) {
 	}
 }
 
-// register gives a pod a new version, which uses other secrets.
+// register registers a new version of a random pod, with other secrets, on both sides.
 func (w *world) register() {
 	pod := "pod" + strconv.Itoa(w.random.Intn(3))
 	uses := []string{}

@@ -40,9 +40,9 @@ func newServer() *server {
 	return &server{rv: 1, secrets: map[string]*corev1.Secret{}, watches: map[string][]*follower{}, lists: map[string]int{}}
 }
 
-// kubelet returns the kubelet's cache, and the layer that registers pods with it. The
-// clock of the cache is fixed at the initial last-read time of objects, so that the first
-// sweep finds no idle object.
+// kubelet returns the kubelet's cache, and the layer that registers pods with the cache.
+// The clock of the cache stays at the zero time, which is the initial last-access time of
+// objects, so that no sweep finds an idle object.
 func (s *server) kubelet(stop <-chan struct{}) (manager.Store, manager.Manager) {
 	store := manager.NewObjectCache(s.list, s.watch,
 		func() runtime.Object { return &corev1.Secret{} },
@@ -52,11 +52,12 @@ func (s *server) kubelet(stop <-chan struct{}) (manager.Store, manager.Manager) 
 		},
 		schema.GroupResource{Resource: "secrets"}, clocktesting.NewFakeClock(time.Time{}), time.Hour, stop)
 	return store, manager.NewCacheBasedManager(store, func(pod *corev1.Pod) sets.Set[string] {
-		return sets.New(strings.Fields(pod.Spec.NodeName)...) // podOf stores the names of the secrets here
+		return sets.New(strings.Fields(pod.Spec.NodeName)...) // podOf stores the names of the secrets in this field
 	})
 }
 
-// classic is a client that lists before it watches.
+// classic describes a client that does not support initial events, so that the reflector
+// lists before it watches.
 type classic struct{}
 
 func (classic) IsWatchListSemanticsUnSupported() bool { return true }
@@ -137,7 +138,7 @@ func (s *server) send(e watch.Event) {
 	}
 }
 
-// asked returns the number of lists and of open watches of a secret.
+// asked returns how often a secret was listed, and the number of its open watches.
 func (s *server) asked(name string) (lists, watches int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

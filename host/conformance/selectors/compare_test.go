@@ -16,10 +16,11 @@ import (
 )
 
 // stablySorted is the maximum number of requirements for which the library's sort is
-// stable. Requirements on one key then stay in the written order.
+// stable, so that requirements on one key stay in the written order.
 const stablySorted = 12
 
-// judge compares the two implementations and counts the comparisons.
+// judge compares core/selector with the library on generated inputs, and counts the
+// comparisons.
 type judge struct {
 	testing.TB
 	source
@@ -28,8 +29,8 @@ type judge struct {
 
 func newJudge(t testing.TB, seed int64) *judge { return &judge{TB: t, source: newSource(seed)} }
 
-// sameVerdict checks that both accept or both reject the input, and reports whether
-// they accept it.
+// sameVerdict checks that both implementations accept or both reject an input, and reports
+// whether both accept it.
 func (j *judge) sameVerdict(what string, want, got error) bool {
 	if (want == nil) != (got == nil) {
 		j.Errorf("%q: the library returns %v, ours %v", what, want, got)
@@ -60,7 +61,8 @@ func (j *judge) matches(what string, set map[string]string, want, got bool) {
 	}
 }
 
-// checkRefusal checks that a syntax error contains the text and a position in it.
+// checkRefusal checks that an error is a syntax error with the text and an offset within
+// the text.
 func (j *judge) checkRefusal(text string, err error) {
 	var syntax *selector.SyntaxError
 	if err != nil && (!errors.As(err, &syntax) || syntax.Text != text || syntax.Offset < 0 || syntax.Offset > len(text)) {
@@ -95,7 +97,7 @@ func (j *judge) labels(what string, want labels.Selector, got selector.Labels) {
 	}
 }
 
-// ours converts a label set to the type of core/selector.
+// ours converts a label set of the library to the type that core/selector uses.
 func ours(set labels.Set) api.Labels {
 	var list api.Labels
 	for _, key := range slices.Sorted(maps.Keys(set)) {
@@ -133,8 +135,8 @@ func (j *judge) fieldText(text string) {
 	}
 }
 
-// labelOperators maps the operators of the library's constructor to ours. The last two
-// are invalid.
+// labelOperators maps the operators of the library to the operators of core/selector. The
+// last two are invalid.
 var labelOperators = map[selection.Operator]selector.Operator{
 	selection.Exists: selector.Exists, selection.DoesNotExist: selector.DoesNotExist,
 	selection.Equals: selector.Equals, selection.DoubleEquals: selector.DoubleEquals, selection.NotEquals: selector.NotEquals,
@@ -145,7 +147,8 @@ var labelOperators = map[selection.Operator]selector.Operator{
 
 var labelOperatorList = slices.Sorted(maps.Keys(labelOperators))
 
-// builtRequirement compares requirements that are built from their parts.
+// builtRequirement compares random requirements that are built from a key, an operator and
+// values.
 func (j *judge) builtRequirement() {
 	key, op := j.key(), labelOperatorList[j.Intn(len(labelOperatorList))]
 	var list []string
@@ -163,7 +166,7 @@ func (j *judge) builtRequirement() {
 	}
 }
 
-// fromSet compares selectors that are built from a label set, valid or not.
+// fromSet compares selectors that are built from a random label set, which may be invalid.
 func (j *judge) fromSet() {
 	set := j.labelSet(nil)
 	if j.oneIn(3) {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// source generates random texts and sets. It uses few words, so that selectors and sets
-// often have the same keys.
+// source generates random texts and sets. It uses few different words, so that selectors
+// and sets often contain the same keys.
 type source struct{ *rand.Rand }
 
 func newSource(seed int64) source { return source{rand.New(rand.NewSource(seed))} }
@@ -31,7 +31,7 @@ var (
 		"", "", "a", "b", "1", "2", "01", "-1", "+1", "in", "notin", "9223372036854775807", "9223372036854775808",
 		"x_y.z", "a-", strings.Repeat("v", 63), strings.Repeat("v", 64), "1_0", "0x1", "1e3", "é",
 	}
-	// labelValues are the values of objects' labels. They are not validated.
+	// labelValues are values of labels in label sets, which neither implementation validates.
 	labelValues = []string{"", "a", "b", "1", "2", "3", "-1", "+1", "01", "in", "notin", "x_y.z", "9223372036854775807", "1.5", " 1"}
 	operators   = []string{"=", "==", "!=", ">", "<", " in ", " notin ", "", "!"}
 )
@@ -117,7 +117,8 @@ func (s source) fieldText() string {
 	return strings.Join(terms, ",")
 }
 
-// mutate returns the text after up to two random changes of one byte.
+// mutate returns the text after at most two random insertions, deletions or replacements
+// of one byte.
 func (s source) mutate(text, alphabet string) string {
 	for range s.Intn(3) {
 		i := s.Intn(len(text) + 1)
@@ -176,7 +177,7 @@ func (s source) fieldSet(requirements fields.Requirements) fields.Set {
 	return set
 }
 
-// everyString calls yield with the head followed by every string of at most n
+// everyString calls yield once for every string that consists of head and at most n
 // tokens.
 func everyString(head string, tokens []string, n int, yield func(string)) {
 	yield(head)

@@ -10,8 +10,8 @@ var (
 	seed  = flag.Int64("seed", 1, "what the random cases are made from")
 )
 
-// finish logs the number of comparisons. It fails a run with too few comparisons of a kind,
-// because both verdicts and both match results must be common.
+// finish logs the number of comparisons. It fails a run in which accepted selectors,
+// matching sets or other sets are rare, because such a run compares too little.
 func (j *judge) finish() {
 	j.Helper()
 	j.Logf("%d accepted, %d refused, %d sets matched, %d did not", j.accepted, j.refused, j.matched, j.missed)
@@ -22,7 +22,7 @@ func (j *judge) finish() {
 	}
 }
 
-// random runs each of the given functions as often as the flag -cases specifies.
+// random calls each of the given functions as often as the flag -cases specifies.
 func random(t *testing.T, tries ...func(*judge)) {
 	t.Parallel()
 	j := newJudge(t, *seed)
@@ -76,8 +76,8 @@ func TestEveryShortString(t *testing.T) {
 	j.Logf("%d accepted, %d refused", j.accepted, j.refused)
 }
 
-// The label sets are generated for the requirements in the text, so the fuzzer only needs
-// to find texts.
+// The test generates label sets for the requirements in the text, so the fuzzer needs to
+// find only texts.
 func FuzzLabels(f *testing.F) {
 	for _, text := range []string{
 		"", "a", "!a", "a=1,b!=2", "x.y/a in (a,,b), !in", "notin notin (in)", "a>1,a<9", "a\x00=b", "a in (b\x00)", "a===b",

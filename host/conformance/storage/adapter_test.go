@@ -27,7 +27,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// adapter is Kubernetes' store on etcd, with reads and watches served by the module.
+// adapter is Kubernetes' store on etcd, except that the module serves reads and watches.
 type adapter struct {
 	upstream.Interface
 	t          *testing.T
@@ -40,7 +40,8 @@ type adapter struct {
 	pods *client.Collection
 }
 
-// restart restarts the read side with an empty history.
+// restart replaces the connector and the module, so that reads continue with an empty
+// history.
 func (a *adapter) restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,8 +56,8 @@ func (a *adapter) collection() *client.Collection {
 
 const resourcePrefix = "/pods/"
 
-// scope is the part of the resource that a storage key selects: all namespaces or one,
-// and either all objects or the one that the field selectors name.
+// scope is the part of the resource that a storage key selects: one namespace or all, and
+// one object, which the field selectors name, or all.
 type scope struct {
 	namespace string
 	fields    []string
@@ -65,7 +66,7 @@ type scope struct {
 // nothing is a selector that matches no object, because every object has a name.
 const nothing = "metadata.name="
 
-// scope parses a key by the rules of the storage layer (C20).
+// scope returns the scope of a storage key, by the rules of the storage layer (C20).
 func (a *adapter) scope(key string, recursive bool) (scope, error) {
 	rest, err := checkKey(key, recursive)
 	if err != nil {
@@ -103,7 +104,8 @@ func checkKey(key string, recursive bool) (rest string, err error) {
 	return rest, nil
 }
 
-// selectors returns the predicate's selectors as text, restricted to the scope.
+// selectors returns the label and field selectors of a predicate as text. The field
+// selector also restricts the request to the scope.
 func (s scope) selectors(p upstream.SelectionPredicate) (label, field string) {
 	all := s.fields
 	if p.Field != nil && !p.Field.Empty() {
@@ -115,7 +117,7 @@ func (s scope) selectors(p upstream.SelectionPredicate) (label, field string) {
 	return p.Label.String(), strings.Join(all, ",")
 }
 
-// newest returns the minimum version of a consistent read (C36).
+// newest returns the current version of etcd, which a consistent read must reach (C36).
 func (a *adapter) newest(ctx context.Context) (string, error) {
 	rv, err := a.GetCurrentResourceVersion(ctx)
 	return strconv.FormatUint(rv, 10), err
@@ -140,13 +142,13 @@ func (a *adapter) GetList(ctx context.Context, key string, opts upstream.ListOpt
 	return a.fill(out.(*example.PodList), &list)
 }
 
-// passesOn reports whether the library forwards a list to etcd.
+// passesOn reports whether the library would forward a list to etcd.
 func (a *adapter) passesOn(opts upstream.ListOptions) bool {
 	if !utilfeature.DefaultFeatureGate.Enabled(features.ListFromCacheSnapshot) {
 		result, err := delegator.ShouldDelegateList(opts, delegator.CacheWithoutSnapshots{})
 		return err == nil && result.ShouldDelegate && !result.ConsistentRead
 	}
-	opts.Recursive = true // only for the legacy exact match
+	opts.Recursive = true // affects only the legacy exact match
 	exact, _, err := upstream.ValidateListOptions(resourcePrefix, a.Versioner(), opts)
 	return err == nil && exact > 0 && exact < a.CompactRevision()
 }
@@ -236,8 +238,8 @@ func (a *adapter) Get(ctx context.Context, key string, opts upstream.GetOptions,
 	return nil
 }
 
-// unknown reads from etcd an object that the module does not have. If etcd has a valid
-// object, the test fails.
+// unknown reads an object that the module does not have from etcd. It fails the test if
+// etcd has a valid object.
 func (a *adapter) unknown(ctx context.Context, key string, opts upstream.GetOptions, out runtime.Object) error {
 	err := a.Interface.Get(ctx, key, opts, out)
 	if pod := out.(*example.Pod); err == nil && pod.Name != "" {
@@ -246,7 +248,7 @@ func (a *adapter) unknown(ctx context.Context, key string, opts upstream.GetOpti
 	return err
 }
 
-// statusError converts the module's errors to errors of Kubernetes (C9).
+// statusError converts an error of the module to an error of Kubernetes (C9).
 func statusError(err error) error {
 	s := new(api.Status)
 	if !errors.As(err, &s) {

@@ -5,9 +5,9 @@
 //
 //	go test ./storage -v
 //
-// The suites and their options are the same as for kube-apiserver's watch cache. A suite
-// that the cache's own test skips is skipped here for the same reason, unless it passes.
-// In addition, under both settings of the gate, the suite List skips two rows that it
+// The suites and their options are the same as in the tests of kube-apiserver's watch
+// cache. If these tests skip a suite, this package also skips the suite, unless the suite
+// passes here. With the feature gate on or off, the suite List skips two cases that it
 // marks as not for a watch cache.
 //
 // # Adapter
@@ -16,26 +16,25 @@
 // and replaces the library's CacheDelegator. It does not change the module's responses.
 // Like the library, it forwards some requests to etcd:
 //
-//   - lists of an exact version, and continued ones, that the cache cannot serve.
-//     Either etcd has compacted that version, the module's history does not reach
-//     it and returns 410 (rule C45), or the feature gate ListFromCacheSnapshot is
-//     off.
-//   - objects that the module does not have although it is current. This is usual for a
-//     key without an object, or with an invalid object such as one without a name. If
-//     etcd has a valid object, the test fails.
+//   - lists of an exact version, and continued lists, that the cache cannot serve. Either
+//     etcd has compacted the version, the history of the module does not contain it, so
+//     the module returns 410 (rule C45), or the feature gate ListFromCacheSnapshot is off.
+//   - single objects that a current module does not have. Usually, the key has no object,
+//     or an invalid object such as one without a name. If etcd has a valid object, the
+//     test fails.
 //
-// A version that etcd has compacted may still be in the module's history, so an exact
-// list could be served. Evicting it earlier would have no benefit. The adapter reads from
-// etcd only because the suites require that.
+// The module's history may still contain a version that etcd has compacted, so the module
+// could serve an exact list of this version. The adapter reads from etcd only because the
+// suites require the error of etcd.
 //
-// Three suites need support. One writes objects of a namespaced resource without a
-// namespace, which are treated as cluster-scoped. One requests statistics of the objects
-// that the store has read, so the adapter first reads all of them. One asserts that the
-// cache does not have a version that no client has requested, so its source reports
-// progress only on request.
+// Three suites need a special adapter. One suite writes objects of a namespaced resource
+// without a namespace; the adapter treats them as cluster-scoped. One requests statistics
+// of the objects that the store has read, so the adapter first reads all objects. One
+// asserts that the cache has not reached a version that no client has requested, so the
+// source reports progress only on request.
 //
-// The storage layer has one request that its clients do not have: a watch from
-// version "0" that does not specify initial events. The module treats it as
-// kube-apiserver treats it from clients (rule C10), so the adapter omits the end
-// marker.
+// The storage layer accepts one request that clients cannot send: a watch from version "0"
+// that does not specify initial events. The module treats this watch as kube-apiserver
+// treats it for clients (rule C10), so the adapter omits the bookmark at the end of the
+// initial events.
 package storage

@@ -8,9 +8,9 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// onRequest is a source that reports progress only on request, like the storage under
-// the cache of kube-apiserver. One suite asserts that the cache does not have a
-// revision that was never requested.
+// onRequest is a source that reports progress only on request, like the storage under the
+// cache of kube-apiserver. One suite asserts that the cache has not reached a revision
+// that no client has requested.
 type onRequest struct{ source.Source }
 
 // Stream implements source.Source.

@@ -67,7 +67,8 @@ func setupScoped(t *testing.T, namespaced bool) *adapter {
 	return (&adapter{t: t, namespaced: namespaced}).start()
 }
 
-// start opens the store and the read side.
+// start opens Kubernetes' store on a new etcd, and the connector and module that serve
+// reads.
 func (a *adapter) start() *adapter {
 	t := a.t
 	server, _ := etcd3testing.NewUnsecuredEtcd3TestClientServer(t)
@@ -88,7 +89,8 @@ func (a *adapter) start() *adapter {
 	return a
 }
 
-// open connects etcd through a connector to the module.
+// open starts a connector that reads from etcd, and a module that reads from the
+// connector. It returns the module's collection of pods.
 func (a *adapter) open() *client.Collection {
 	schema := pods(a.namespaced)
 	source, err := a.source(schema)
@@ -117,7 +119,7 @@ func (a *adapter) source(schema api.Schema) (source.Source, error) {
 	return src, err
 }
 
-// keys returns the keys that the store's statistics count.
+// keys returns the keys of all pods in etcd, which the store's statistics count.
 func (a *adapter) keys(ctx context.Context) ([]string, error) {
 	resp, err := a.etcd.Get(ctx, etcd3testing.PathPrefix()+resourcePrefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
@@ -137,8 +139,8 @@ func (a *adapter) increaseRV(ctx context.Context, t *testing.T) int64 {
 	return resp.Header.Revision
 }
 
-// compactStore compacts etcd as kube-apiserver does, and waits until its store has detected
-// the compaction.
+// compactStore compacts etcd as kube-apiserver does, and waits until the store has
+// detected the compaction.
 func (a *adapter) compactStore(ctx context.Context, t *testing.T, resourceVersion string) {
 	rv, err := a.Versioner().ParseResourceVersion(resourceVersion)
 	require.NoError(t, err)
@@ -161,8 +163,8 @@ func (a *adapter) compactWatch(ctx context.Context, t *testing.T, resourceVersio
 	a.restart()
 }
 
-// flat is an adapter for a suite whose objects have no namespaces. It stores them under
-// the keys of cluster-scoped objects.
+// flat is an adapter for a suite whose objects have no namespaces. It stores the objects
+// under the keys of cluster-scoped objects.
 type flat struct{ *adapter }
 
 func (f flat) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
@@ -170,7 +172,7 @@ func (f flat) Create(ctx context.Context, key string, obj, out runtime.Object, t
 }
 
 // counted is an adapter that reads all objects through the store before it returns
-// statistics. Statistics cover only objects that were read through the store.
+// statistics, because the store's statistics cover only objects that it has read.
 type counted struct{ *adapter }
 
 func (c counted) Stats(ctx context.Context) (upstream.Stats, error) {

@@ -22,7 +22,8 @@ func run(t *testing.T, all []suite) {
 	}
 }
 
-// left returns a test that skips a suite with a reason, as kube-apiserver's own test does.
+// left returns a test that skips a suite and reports the reason. The test of
+// kube-apiserver's cache omits such a suite too.
 func left(why string) func(*testing.T) {
 	return func(t *testing.T) { t.Skip(why) }
 }
@@ -73,7 +74,8 @@ func TestWatch(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	// The calls to etcd are not counted here. TestLists asserts their number.
+	// The suites count calls to etcd. This test ignores the counts, because TestLists asserts
+	// them.
 	calls := func(*testing.T, uint64, uint64) {}
 	run(t, []suite{
 		{"Get", func(t *testing.T) { suites.RunTestGet(t.Context(), t, setup(t)) }},

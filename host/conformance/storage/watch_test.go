@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// queue is the maximum number of undelivered events, as in the library. The suites
-// count these events.
+// queue is the maximum number of undelivered events of a watch, as in the library. The
+// suites rely on this number.
 const queue = 10
 
 // Watch implements storage.Interface.
@@ -52,7 +52,7 @@ func (a *adapter) Watch(ctx context.Context, key string, opts upstream.ListOptio
 	if err != nil {
 		return refused(err)
 	}
-	flowcontrol.WatchInitialized(ctx) // the initial events are in the queue (W39)
+	flowcontrol.WatchInitialized(ctx) // signals that the initial events are in the queue (W39)
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watching{
 		watch: started, cancel: cancel, result: make(chan watch.Event, queue),
@@ -62,8 +62,9 @@ func (a *adapter) Watch(ctx context.Context, key string, opts upstream.ListOptio
 	return w, nil
 }
 
-// refused returns the result of a failed watch. An invalid request returns an error.
-// Any other error is the only event of the stream (C8).
+// refused returns the result of a watch that could not start. For an invalid request, it
+// returns an error. For any other error, it returns a watch with the error as its only
+// event (C8).
 func refused(err error) (watch.Interface, error) {
 	err = statusError(err)
 	var status *apierrors.StatusError
@@ -87,7 +88,8 @@ type watching struct {
 // ResultChan implements watch.Interface.
 func (w *watching) ResultChan() <-chan watch.Event { return w.result }
 
-// Stop implements watch.Interface. Events in the channel are still delivered (W9).
+// Stop implements watch.Interface. The consumer can still read events that are in the
+// channel (W9).
 func (w *watching) Stop() { w.cancel() }
 
 func (w *watching) run(ctx context.Context) {
@@ -111,9 +113,9 @@ func (w *watching) run(ctx context.Context) {
 	}
 }
 
-// fail ends a watch as kube-apiserver does. A watch of a slow consumer, or whose initial
-// events were overtaken, ends without an event (W13, W33). Otherwise fail sends an ERROR
-// event.
+// fail ends a watch as kube-apiserver does. If the consumer was slow, or changes overtook
+// the initial events, the watch ends without an event (W13, W33). Otherwise, fail sends an
+// ERROR event for a status.
 func (w *watching) fail(ctx context.Context, err error) {
 	var status *api.Status
 	if end, _ := w.watch.End(); !errors.As(err, &status) || end == api.WatchEndSlowConsumer || end == api.WatchEndOvertaken {

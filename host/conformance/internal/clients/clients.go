@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Typed returns a client of the core group.
+// Typed returns a typed client for the resources of the core group.
 func Typed(t testing.TB, config *rest.Config) rest.Interface {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -27,9 +27,9 @@ func Typed(t testing.TB, config *rest.Config) rest.Interface {
 	return client
 }
 
-// Difference returns an error if a client's store differs from want. The function plain
-// converts each object of the store for the comparison. The map want contains converted
-// objects by "namespace/name".
+// Difference returns an error if a client's store differs from the map want, and nil
+// otherwise. The function plain converts each object of the store for the comparison. The
+// map contains converted objects by "namespace/name".
 func Difference(store cache.Store, want map[string]any, plain func(any) any) error {
 	here := map[string]bool{}
 	for _, o := range store.List() {

@@ -24,8 +24,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/freeport"
 )
 
-// binary is the path of kube-apiserver, relative to the directory of a test. The Makefile
-// builds it.
+// binary is the path of kube-apiserver, relative to the directory of a test package. make
+// conformance builds the program.
 const binary = "../kubernetes/bin/kube-apiserver-v1.36.3"
 
 // Admin is the token of a user in the group system:masters.
@@ -33,9 +33,10 @@ const Admin = "admin-token"
 
 // Config selects the users and the flags of a server.
 type Config struct {
-	// Users contains lines of the token file, for users other than Admin.
+	// Users contains lines of kube-apiserver's token file (--token-auth-file), for users
+	// other than Admin.
 	Users string
-	// Flags are appended to the command line.
+	// Flags are appended to the command line of kube-apiserver.
 	Flags []string
 }
 
@@ -110,8 +111,8 @@ func (s *Server) writeFiles(users string) error {
 	return errors.Join(os.WriteFile(s.path("key"), block, 0o600), os.WriteFile(s.path("tokens"), []byte(tokens), 0o600))
 }
 
-// Launch starts the process and waits until it is ready. It may be called again after
-// Stop.
+// Launch starts the process and waits until the server is ready. Callers may call it again
+// after Stop.
 func (s *Server) Launch() error {
 	s.cmd = exec.Command(binary, s.args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
@@ -125,7 +126,7 @@ func (s *Server) Launch() error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			log, _ := os.ReadFile(s.path("log")) // without a log, the error is enough
+			log, _ := os.ReadFile(s.path("log")) // the message also helps without the log
 			return fmt.Errorf("kube-apiserver is not ready after two minutes; its log ends with:\n%s", log[max(0, len(log)-4000):])
 		}
 		time.Sleep(50 * time.Millisecond) // the process does not signal readiness
@@ -138,7 +139,7 @@ func (s *Server) CPU() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The name of the process precedes the other fields, in parentheses.
+	// The name of the process, in parentheses, precedes the fields that are used here.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const user, system, tick = 11, 12, 10 * time.Millisecond
 	ticks := 0
@@ -152,18 +153,18 @@ func (s *Server) CPU() (time.Duration, error) {
 	return time.Duration(ticks) * tick, nil
 }
 
-// Stop kills the process.
+// Stop kills the process, but keeps etcd and the files, so that Launch can start it again.
 func (s *Server) Stop() {
 	if s.cmd == nil {
 		return
 	}
-	_ = s.cmd.Process.Kill() // it may have ended
+	_ = s.cmd.Process.Kill() // the process may have ended
 	_ = s.cmd.Wait()         // the exit status is "killed"
 	s.cmd = nil
 }
 
-// Close stops the server before its etcd, because the reverse order takes minutes, and
-// removes their files.
+// Close stops the server, then its etcd, and removes the files of both. The reverse order
+// would take minutes.
 func (s *Server) Close() error {
 	s.Stop()
 	var failures []error
@@ -184,8 +185,8 @@ func (s *Server) WriteKubeconfig(path, token string) error {
 		"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}]}`, s.URL, token), 0o600)
 }
 
-// Request sends JSON to this server, or to another one, and returns the status code
-// and the body of the response.
+// Request sends JSON with a token to any URL, and returns the status code and the body of
+// the response.
 func (s *Server) Request(ctx context.Context, method, url, token string, body []byte) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {

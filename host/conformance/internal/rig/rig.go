@@ -16,8 +16,8 @@ import (
 	"github.com/watchglass/watchglass/wasm/guesttest"
 )
 
-// Guest starts a connector and a client that reads from it in the module. Both end with
-// the test.
+// Guest starts a connector, and a client that runs the module and reads from this
+// connector. Both end with the test.
 func Guest(t testing.TB, config connector.Config) *client.Client {
 	t.Helper()
 	c := connector.New(config)
@@ -37,7 +37,7 @@ func Client(t testing.TB, c *connector.Connector) *client.Client {
 	t.Cleanup(served.Wait)
 	client, err := client.Open(t.Context(), client.Config{Module: Module(t), CacheDir: cacheDir(t), Dial: func(context.Context) (client.Conn, error) {
 		there, here := connectortest.Pipe()
-		served.Go(func() { _ = c.Serve(context.Background(), there) }) // it ends when either end closes
+		served.Go(func() { _ = c.Serve(context.Background(), there) }) // Serve returns when either end closes
 		return pipe{here}, nil
 	}})
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ type pipe struct{ *connectortest.End }
 
 func (p pipe) Close(reason string) error { return p.End.Close(errors.New(reason)) }
 
-// Module returns the module of this source tree.
+// Module builds the WebAssembly module of this source tree, and returns it.
 func Module(t testing.TB) []byte {
 	t.Helper()
 	module, err := guesttest.Build()
