@@ -229,8 +229,8 @@ func TestUndecidedAccessKeepsGrantedRights(t *testing.T) {
 	})
 }
 
-// The connector does not count a refused token as a malformed message. Config.Observer
-// receives the refusal instead.
+// A refused token does not count as a malformed message. Config.Observer records the
+// refusal.
 func TestARefusedTokenIsNotCountedAsMalformed(t *testing.T) {
 	run(t, connector.Config{Access: &book{}}, func(t *testing.T, w *world) {
 		r, _, result := w.connect()

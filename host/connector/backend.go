@@ -22,9 +22,8 @@ import (
 // readers share.
 func (c *Connector) Backend() kubeapi.Backend { return backend{c} }
 
-// backend implements kubeapi.Backend. A call holds the collection that it reads until it
-// returns, and a watch holds the collection until Close. Results are copies, so callers
-// read them without the lock.
+// backend implements kubeapi.Backend. A call holds the collection until the call returns;
+// a watch holds it until Close. Results are copies, so callers read them without the lock.
 type backend struct{ connector *Connector }
 
 // Resources implements kubeapi.Backend.
@@ -98,14 +97,13 @@ func (c *Connector) sourceError(resource api.Resource) string {
 	return ""
 }
 
-// answered is the result of a request that runs under the lock, as a value or an error.
+// answered is the result of a request that ran under the lock.
 type answered[T any] struct {
 	value T
 	err   error
 }
 
-// await waits for the answer and returns it, or returns an error if ctx ends or the
-// connector closes first.
+// await returns the answer, or an error if ctx ends or the connector closes first.
 func await[T any](ctx context.Context, c *Connector, answer <-chan answered[T]) (T, error) {
 	var none T
 	select {
@@ -143,9 +141,8 @@ func (b backend) Get(ctx context.Context, resource api.Resource, key api.Key, ve
 	return o.open()
 }
 
-// find returns a copy of the object with the given key, or a status if the object is
-// missing or faulty. A non-nil status argument is returned unchanged. The caller holds the
-// lock.
+// find returns a copy of an object, or a status if the object is missing or faulty. It
+// returns the argument status if that is not nil. The caller holds the lock.
 func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Status) {
 	if status != nil {
 		return nil, status
@@ -189,7 +186,7 @@ func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *store
 // size returns the size of the copied data in bytes.
 func (s *stored) size() int { return len(s.base.Data) + len(s.Envelope) }
 
-// open decodes the body and writes the resource version into the JSON of the object.
+// open decodes the body and writes the resource version into its JSON.
 func (s *stored) open() (kubeapi.Object, error) {
 	var base []byte
 	var err error

@@ -119,8 +119,8 @@ func (l *list) step(step func() (done bool, status *api.Status)) (done bool, wai
 	return done, 0, status
 }
 
-// pause waits for the given time and returns nil, or returns an error if the request ends
-// or the connector closes first.
+// pause waits for the given time. It returns an error if the request ends or the connector
+// closes first.
 func (l *list) pause(wait time.Duration) error {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()

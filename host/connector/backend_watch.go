@@ -18,14 +18,13 @@ const (
 	maxPending = 1000
 	// maxTaken is the maximum number of events that Next decodes and returns at a time.
 	maxTaken = 100
-	// maxIdle is the largest capacity, in events, that a watch without pending events keeps
-	// allocated.
+	// maxIdle is the capacity, in events, that an idle watch keeps allocated.
 	maxIdle = 16
 )
 
-// watch is a watch of the Kubernetes API. The cacher appends events to pending under the
-// lock. The goroutine of the request removes events under the lock, and decodes them
-// without it.
+// watch is a watch of the Kubernetes API. Under the lock, the cacher appends events to
+// pending, and the goroutine of the request removes them. It decodes them without the
+// lock.
 type watch struct {
 	col  *collection
 	wake chan struct{} // capacity 1; signals that pending may have events
@@ -75,8 +74,8 @@ func (w *watch) started(started *watcher.Watcher, status *api.Status) {
 	w.signal()
 }
 
-// take is the watcher's sink. It reports whether it accepts the delivery; a closed or full
-// watch does not. The caller holds the lock.
+// take is the watcher's sink. It reports whether it accepts the delivery, which requires
+// room in pending. The caller holds the lock.
 func (w *watch) take(d watcher.Delivery) bool {
 	if w.closed || len(w.pending) >= maxPending {
 		return false
@@ -172,8 +171,7 @@ func (w *watch) run() {
 	w.signal() // there may be more events, or the watch may have ended
 }
 
-// takeOut copies a delivery and releases the reference to its object. The caller holds the
-// lock.
+// takeOut copies a delivery and releases its reference. The caller holds the lock.
 func takeOut(c *cacher.Cacher, d watcher.Delivery) taken {
 	t := taken{Event: kubeapi.Event{
 		Type: d.Type, ResourceVersion: d.ResourceVersion, InitialEventsEnd: d.Flags&api.EndOfInitialEvents != 0,

@@ -25,7 +25,7 @@ type collection struct {
 
 	// Guarded by connector.mu.
 	cacher        *cacher.Cacher
-	served        *session.Collection // the cacher, in the form that sessions read
+	served        *session.Collection // the cacher, as sessions read it
 	readers       map[*reader]int     // number of subscriptions per reader
 	subscriptions int                 // sum of the values in readers
 	holds         int                 // number of other users, such as requests of the Kubernetes API

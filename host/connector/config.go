@@ -16,8 +16,8 @@ import (
 // DefaultMessageBytes is the default of Config.MessageBytes.
 const DefaultMessageBytes = 64 << 10
 
-// Config configures a connector. Source is required. The zero value of any other field
-// selects its default.
+// Config configures a connector. Source is required. Zero selects the default of every
+// other field.
 type Config struct {
 	// Source provides the objects. The connector runs one Stream per resource in
 	// use.

@@ -103,15 +103,15 @@ func (c *Connector) Close(ctx context.Context) error {
 }
 
 const (
-	// returnsPerSecond is the average rate at which readers of a closing connector reconnect
-	// elsewhere, unless maxReturnSeconds is too short for it.
+	// returnsPerSecond is the average rate at which the readers of a closing connector
+	// reconnect to another one.
 	returnsPerSecond = 100
 	maxReturnSeconds = 30
 )
 
 // errClosing returns the status that readers of a closing connector receive. A random
-// RetryAfterSeconds spreads the reconnects over a time that is proportional to the number
-// of readers, up to maxReturnSeconds. The caller holds the lock.
+// RetryAfterSeconds spreads the reconnects over a time proportional to the number of
+// readers, up to maxReturnSeconds. The caller holds the lock.
 func (c *Connector) errClosing() *api.Status {
 	c.leaving = max(c.leaving, c.connected)
 	return &api.Status{
@@ -149,8 +149,8 @@ func (c *Connector) connect() *api.Status {
 	return nil
 }
 
-// greet counts a reader whose token was accepted and returns nil, or returns why the
-// reader is refused. The caller holds the lock.
+// greet counts a reader whose token was accepted, or returns why the reader is refused.
+// The caller holds the lock.
 func (c *Connector) greet() *api.Status {
 	if c.greeted >= c.config.Limits.Int(limit.MaxReaders) {
 		c.totals.Refused++

@@ -103,7 +103,7 @@ func (w *world) subscribe(r *connectortest.Reader, f wire.Subscribe) *connectort
 	return s
 }
 
-// synced returns a reader that has received all pods, and its subscription.
+// synced returns a reader that has all pods.
 func (w *world) synced() (*connectortest.Reader, *connectortest.Subscription) {
 	r := w.reader()
 	s := w.subscribe(r, wire.Subscribe{})

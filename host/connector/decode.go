@@ -17,7 +17,7 @@ import (
 )
 
 // decoder converts raw values to envelopes with compressed bodies. Each upstream watch has
-// its own decoder.
+// one.
 type decoder struct {
 	resource api.Resource
 	scanner  *objectjson.Scanner
@@ -59,9 +59,8 @@ type base struct {
 }
 
 // decode converts a raw value to an update for the cacher. It encodes the body as a delta
-// against the base if the delta is small enough (see difference). The update is valid
-// until the next decode. If the value cannot be served, decode returns the fault as a
-// status.
+// against the base if the delta is small enough. The update is valid until the next
+// decode. If the value cannot be served, decode returns the fault as a status.
 func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from *base) (*cacher.Update, *api.Status) {
 	o, fault := d.scan(key, rv, value)
 	if fault != nil {
@@ -101,8 +100,8 @@ func (d *decoder) difference(plain []byte, from *base) (delta api.Body, pays boo
 	return delta, pays, nil
 }
 
-// scan checks and scans a raw value. It returns an object whose body is plain JSON, or the
-// fault if the value cannot be served.
+// scan converts a raw value to an object with a plain JSON body, or returns the fault if
+// the value cannot be served.
 func (d *decoder) scan(key api.Key, rv api.ResourceVersion, value []byte) (api.Object, *api.Status) {
 	if len(value) > d.limit {
 		return api.Object{}, d.fault(key, rv, d.limits.Refuse(limit.MaxObjectBytes, "it has "+strconv.Itoa(len(value))+" bytes, the limit is "+
@@ -145,8 +144,8 @@ func (d *decoder) fault(key api.Key, rv api.ResourceVersion, s *api.Status) *api
 	return s
 }
 
-// own returns a copy of an update that outlives the next decode. The copy shares strings,
-// which are immutable.
+// own returns a copy of an update that outlives the next decode. It shares immutable
+// strings.
 func own(p *cacher.Update) *cacher.Update {
 	retained := *p
 	retained.Labels = slices.Clone(p.Labels)

@@ -15,8 +15,8 @@ type deflater struct {
 	writer *flate.Writer // nil until the first block
 }
 
-// sections implements session.Config.Deflate: it appends the compressed sections to dst
-// and returns where the first one ends, relative to the end of dst.
+// sections implements session.Config.Deflate. The result envelopesEnd is relative to the
+// end of dst.
 func (d *deflater) sections(dst, envelopes, bodies []byte) (data []byte, envelopesEnd int) {
 	out := bytes.NewBuffer(dst) // its writes never fail
 	if d.writer == nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// noise returns n characters of text that hardly compress. The text depends only on seed
-// and n.
+// noise returns n characters that hardly compress, determined by seed.
 func noise(seed uint64, n int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, n)
@@ -74,8 +73,7 @@ func TestNewBaseWhenDeltasAreLarge(t *testing.T) {
 	})
 }
 
-// The bases of two connectors can differ. A reader that resumes at the other connector
-// receives each base once.
+// A reader that resumes at a connector with different bases receives each base once.
 func TestResumeAtAnotherConnector(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(50)

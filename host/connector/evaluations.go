@@ -75,7 +75,7 @@ func (c *Connector) leaveAllowance(a *allowance) {
 func (a *allowance) debt() time.Duration { return debtOf(a.evaluations) }
 
 // debtOf returns the time until the tokens that were taken in advance are refilled, or 0
-// if no tokens were taken in advance.
+// if there are none.
 func debtOf(l *rate.Limiter) time.Duration {
 	return time.Duration(-min(l.Tokens(), 0) / float64(l.Limit()) * float64(time.Second))
 }
@@ -100,8 +100,8 @@ type evaluator struct {
 	grantedAt time.Time  // when the requested evaluations are granted; zero if none are requested
 }
 
-// use connects e to the allowance of the client if the request has selectors. Without
-// selectors, the meter is never refilled. The caller holds the lock.
+// use lets evaluate refill e from the allowance of the client, if the request has
+// selectors. The caller holds the lock.
 func (c *Connector) use(e *evaluator, client string, s selector.Selection) {
 	if !s.Labels.Empty() || !s.Fields.Empty() {
 		e.allowance = c.joinAllowance(client)
@@ -135,8 +135,7 @@ func newLimiter(perSecond int) *rate.Limiter {
 }
 
 // pace waits until a limiter admits the given cost. It returns an error if ctx ends first.
-// A cost above the limiter's burst is reduced to the burst, which is the allowance of one
-// second.
+// A cost above the burst, the allowance of one second, counts as the burst.
 func (c *Connector) pace(ctx context.Context, l *limit.Limit, limiter *rate.Limiter, cost int) error {
 	wait := limiter.ReserveN(time.Now(), min(cost, limiter.Burst())).Delay()
 	if wait <= 0 {
@@ -195,8 +194,7 @@ func (r *reader) chargeSubscription(asked *session.Request) {
 }
 
 // debit takes a cost from a limiter without waiting. One debit takes at most the allowance
-// of one second, so that a large collection does not delay the credit frames of its reader
-// for long.
+// of one second, so that a large collection hardly delays the credit of its reader.
 func debit(l *rate.Limiter, cost int) {
 	now := time.Now()
 	left := int(l.TokensAt(now)) + l.Burst()*int(maxDebt/time.Second)

@@ -22,8 +22,8 @@ func twoUsers() *book {
 	return &book{rights: map[string][]string{"ann": {"v1/pods", inDefault}, "eve": {"v1/pods"}}}
 }
 
-// floodAs connects a user, sends the frames, and returns a function that waits for the
-// result of Serve. The connection stays open until the test ends.
+// floodAs connects a user and sends the frames. The connection stays open until the test
+// ends. The result waits for Serve.
 func (w *world) floodAs(token string, frames ...connectortest.Frame) (result func() error) {
 	r, result := w.readerAs(token)
 	require.NoError(w.t, r.Send(w.t.Context(), frames...))
@@ -49,7 +49,7 @@ func (w *world) evaluationsOf(user string) (evaluations uint64, oldest api.Resou
 }
 
 func TestEvaluationsOfAUserAreLimitedWithoutDelayingOthers(t *testing.T) {
-	const perSecond, connections, changes = 10_000, 3, 1000 // far more than a chunk, so that the test fails if each connection has its own allowance
+	const perSecond, connections, changes = 10_000, 3, 1000 // far more than a chunk, so that the test detects an allowance per connection
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)
 	runBoth(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
 		w.fill(1)

@@ -55,8 +55,7 @@ func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting fun
 	}
 }
 
-// take registers the caller as a user of the resource's collection, and returns the
-// collection without waiting for a list.
+// take registers the caller as a user of the resource's collection.
 func (c *Connector) take(ctx context.Context, resource api.Resource) (*collection, error) {
 	found := c.schema(ctx, resource)
 	if found.status != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// heapOf collects garbage and returns the size of the live heap in bytes.
+// heapOf returns the size of the reachable heap in bytes.
 func heapOf() int64 {
 	var stats runtime.MemStats
 	runtime.GC()

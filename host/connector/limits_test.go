@@ -61,8 +61,8 @@ func (w *world) untilEnd(r *connectortest.Reader) {
 	require.ErrorIs(w.t, r.UntilEnd(ctx), io.EOF)
 }
 
-// The connector disconnects a reader that sends requests without reading responses, when
-// the queued responses reach a limit. The reader receives the reason when it reads.
+// The connector disconnects a reader that sends requests without reading responses, once
+// the queued responses reach a limit. The reader then receives the reason.
 func TestUnreadResponsesAreBounded(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		r, _, result := w.connect()
@@ -262,8 +262,8 @@ func TestADashboardIsNotPaced(t *testing.T) {
 	}
 }
 
-// The connector does not delay a reader that resumes 50 subscriptions after 200 changes of
-// each resource.
+// A reader that resumes 50 subscriptions after 200 changes of each resource is not
+// delayed.
 func TestAReconnectIsNotPaced(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		resources := w.namespaced(25)

@@ -151,8 +151,8 @@ func TestReadyWithoutACollectionProbesTheSource(t *testing.T) {
 	})
 }
 
-// A connector with a stale collection is ready, so that an outage of the source does not
-// remove all replicas from a load balancer.
+// A connector with a stale collection is ready, so that an outage does not remove all
+// replicas from a load balancer.
 func TestReadyWhileACollectionIsCached(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

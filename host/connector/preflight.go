@@ -33,8 +33,7 @@ type right struct {
 	reviewAt time.Time
 }
 
-// schema is the source's description of a resource, or the status if the source returned
-// none.
+// schema is the source's description of a resource.
 type schema struct {
 	schema *api.Schema
 	status *api.Status
@@ -91,9 +90,8 @@ func (r *reader) authenticateHello(ctx context.Context, hello *wire.Hello, found
 	found.user, found.refused = r.connector.access.Authenticate(ctx, found.token)
 }
 
-// authorize requests the policy's decision about a subscription, and looks up the resource
-// only if the policy permits the subscription. A refusal thus does not disclose whether
-// the resource exists.
+// authorize asks the policy about a subscription, and looks up the resource only if the
+// policy permits it. A refusal thus does not disclose whether the resource exists.
 func (r *reader) authorize(ctx context.Context, user *access.User, asked *session.Request, found *preflight) {
 	request := accessRequest(asked)
 	if _, known := found.rights[request]; known {

@@ -20,9 +20,8 @@ const (
 )
 
 // Ready returns nil if the connector can serve readers: it has a cached collection, which
-// may be stale, or the source responds. Otherwise, it returns the error of the source. An
-// unreachable source therefore does not remove every replica from a load balancer. Stats
-// reports which collections are current.
+// may be stale, or the source responds. An unreachable source therefore does not remove
+// every replica from a load balancer. Stats reports which collections are current.
 func (c *Connector) Ready(ctx context.Context) error {
 	if c.cached() {
 		return nil
@@ -104,8 +103,8 @@ func (r *probed) usable() bool {
 	}
 }
 
-// run sends the request and records the result. It continues when its caller's context
-// ends, because other callers may wait for the result.
+// run sends the request. It continues when its caller's context ends, because other
+// callers wait for the result.
 func (p *probe) run(r *probed) {
 	ctx, cancel := context.WithTimeout(p.ends, probeTimeout)
 	defer cancel()
@@ -122,9 +121,8 @@ type retry struct {
 }
 
 // sleep waits between two attempts. It returns early if the source responds again after an
-// outage, but not before the duration earliest, which the source demands. An early return
-// requires a new failed probe, so a source that responds but fails streams gets full
-// waits.
+// outage, but not before the duration earliest, which the source demands. If the source
+// responds but the next attempt fails, the next wait is a full one.
 func (r *retry) sleep(ctx context.Context, wait, earliest time.Duration) {
 	until := time.Now().Add(wait)
 	if r.probe.source == nil {

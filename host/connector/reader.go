@@ -44,8 +44,8 @@ type NonblockingConn interface {
 	// or buffered, TryLock returns false and prevents none. It does not block.
 	TryLock() bool
 	// TryWrite ends the lock of TryLock. It writes as much of the message as possible without
-	// blocking, and reports whether it wrote the entire message. If not, it buffers a copy of
-	// the rest, and the caller must call Flush. It does not retain the message.
+	// blocking, and reports whether it wrote the entire message. If not, it buffers the rest,
+	// and the caller must call Flush. It does not retain the message.
 	TryWrite(message []byte) (sent bool)
 	// Flush writes the buffered bytes. Like Write, it may block.
 	Flush(ctx context.Context) error
@@ -188,7 +188,6 @@ func (r *reader) leave() {
 }
 
 // receive passes messages to the session until the reader leaves or violates the protocol.
-// It returns the reason.
 func (r *reader) receive(ctx context.Context) error {
 	for {
 		message, err := r.conn.Read(ctx)
@@ -245,9 +244,8 @@ func (r *reader) requestProgress() {
 	}
 }
 
-// authenticate implements session.Config.Authenticate. It returns the decision that
-// preflight received, or refuses the reader if max-readers is reached. The caller holds
-// the lock.
+// authenticate implements session.Config.Authenticate with the decision that preflight
+// received. It also enforces max-readers. The caller holds the lock.
 func (r *reader) authenticate(string) *api.Status {
 	switch {
 	case r.found.refused != nil:
@@ -280,7 +278,7 @@ func (r *reader) Collection(asked *session.Request) (*session.Collection, *api.S
 	case found.status != nil:
 		return nil, found.status
 	}
-	if r.connector.config.Limits.Reached(limit.MaxMemory) { // LimitReached does not count; the session counts refused subscriptions
+	if r.connector.config.Limits.Reached(limit.MaxMemory) { // the session counts refused subscriptions
 		return nil, api.LimitReached(limit.MaxMemory.Code, limit.MaxMemory.Name, noMemory)
 	}
 	collection, status := r.connector.acquire(r, found.schema)

@@ -27,7 +27,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// raw is a frame with arbitrary bytes, such as a malformed one.
+// raw is a frame whose bytes the test chooses.
 type raw []byte
 
 func (f raw) Append(dst []byte) []byte { return append(dst, f...) }

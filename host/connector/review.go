@@ -53,8 +53,8 @@ type reviews struct {
 	// Guarded by connector.mu.
 	running   chan struct{}
 	notBefore time.Time // earliest time of the next review; used only by the running review
-	// timer starts the next review. It is nil before startReviews, and always nil if the
-	// policy is access.Everyone. Guarded by connector.mu.
+	// timer starts the next review. It is nil before startReviews, and if the policy is
+	// access.Everyone. Guarded by connector.mu.
 	timer *time.Timer
 }
 
@@ -110,8 +110,7 @@ func (r *reader) review(ctx context.Context) {
 }
 
 // reviewIsDue reports whether a decision has expired and the minimum time since the last
-// review has passed. Otherwise it schedules a review, unless ctx has ended. The caller
-// holds the lock.
+// review has passed. Otherwise it schedules a review. The caller holds the lock.
 func (r *reader) reviewIsDue(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -244,7 +243,7 @@ func (r *reader) renewRights(ctx context.Context, user *access.User, rights map[
 }
 
 // renew extends the right of a subscription, or ends the subscription if the right is
-// refused. Other subscriptions continue.
+// refused.
 func (r *reader) renew(id uint32, request access.Request, reviewAt time.Time, refused *api.Status) {
 	c := r.connector
 	c.mu.Lock()
@@ -260,7 +259,7 @@ func (r *reader) renew(id uint32, request access.Request, reviewAt time.Time, re
 	}
 }
 
-// expel ends the connection with a status, because the reader may no longer be connected.
+// expel ends the connection of a reader that may no longer be connected.
 func (r *reader) expel(status *api.Status) {
 	select {
 	case r.expelled <- status:

@@ -40,8 +40,7 @@ func (col *collection) run(ctx context.Context, decoder *decoder) {
 	}
 }
 
-// retryAfter returns the delay that the source requests before the next attempt, or 0 if
-// it requests none (rule R9).
+// retryAfter returns the delay that the source requests, or 0 (rule R9).
 func retryAfter(err error) time.Duration {
 	var status *api.Status
 	if !errors.As(err, &status) {
@@ -108,8 +107,8 @@ func (col *collection) nextFailure() <-chan struct{} {
 	return col.failure
 }
 
-// recovered ends an outage, if there is one. Callers call it when the source has delivered
-// data; the start of a stream is not enough. The caller holds the lock.
+// recovered ends an outage, if any. It is called when the source has delivered data, not
+// when a stream starts. The caller holds the lock.
 func (col *collection) recovered() {
 	if col.status.failures == 0 {
 		return

@@ -55,7 +55,7 @@ func (s *sender) init(r *reader) {
 // readers need none.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// wake makes the goroutine of send check for work. It never blocks.
+// wake makes send check for work. It never blocks.
 func (r *reader) wake() {
 	select {
 	case r.signal <- struct{}{}:
@@ -63,7 +63,7 @@ func (r *reader) wake() {
 	}
 }
 
-// end makes the goroutine of send check for reasons to end the connection.
+// end makes send check the reasons to end the connection.
 func (r *reader) end() {
 	r.ending.Store(true)
 	r.wake()
@@ -111,7 +111,7 @@ func (stalledError) Error() string { return "the reader did not accept a message
 func (stalledError) Unwrap() error { return context.DeadlineExceeded }
 
 // over reports whether there is a reason to end the connection. If so, it sends the
-// closing status and returns the error that send must return.
+// closing status and returns the result of send.
 func (s *sender) over(ctx, working context.Context) (over bool, err error) {
 	select {
 	case <-s.ended:
@@ -312,9 +312,8 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	return message, next
 }
 
-// closeAfterReceive sends the closing status to a reader that violated the protocol, and
-// returns it. If the reader left, closeAfterReceive returns nil, and for another error
-// this error. The session has usually queued the status of the violation.
+// closeAfterReceive returns nil if the reader left. If the reader violated the protocol,
+// it sends and returns the status, which the session has usually queued.
 func (r *reader) closeAfterReceive(ctx context.Context) error {
 	var status *api.Status
 	switch {
@@ -324,7 +323,7 @@ func (r *reader) closeAfterReceive(ctx context.Context) error {
 		return r.cause
 	}
 	message, _ := r.next(nil, false)
-	if len(message) == 0 { // the transport detected the violation, so the session has no status
+	if len(message) == 0 { // the transport detected the violation, not the session
 		return r.endWith(ctx, status)
 	}
 	ctx, cancel := context.WithTimeout(ctx, closingTimeout)

@@ -6,8 +6,8 @@ import "runtime"
 // reader after another, as long as no write blocks. This avoids waking a goroutine per
 // reader, and shared data stays in the processor's cache from one reader to the next.
 
-// sendBatch is the number of readers that a worker of the pool takes at a time. It is also
-// the number of queued readers per worker above which notify adds a worker.
+// sendBatch is the number of readers that a worker of the pool takes at a time. A longer
+// queue per worker justifies another worker.
 const sendBatch = 32
 
 // sendPool is the state of the send pool. The pool starts goroutines when it needs them,
@@ -70,7 +70,7 @@ func (c *Connector) sendWorker() {
 }
 
 // takeBatch moves the next readers from the queue to a slice, and returns their number. If
-// the queue is empty, it returns zero and records that the worker is idle.
+// it returns zero, the worker counts as idle.
 func (c *Connector) takeBatch(readers []*reader) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

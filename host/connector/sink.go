@@ -51,8 +51,8 @@ func (s *sink) BeginList() error {
 	return nil
 }
 
-// Object implements source.Sink. It stores the bodies of listed objects without deltas,
-// because a reader that receives a snapshot would also need the base of a delta.
+// Object implements source.Sink. It stores bodies without deltas, because a reader that
+// receives a snapshot would also need the base of a delta.
 func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 	put, fault := s.decode(key, rv, value, &base{})
 	s.col.update(func(now int64) {
@@ -71,9 +71,8 @@ func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 	return nil
 }
 
-// diverges reports whether the cache lacks a listed version that it should contain. It
-// should contain versions up to s.newest, because the sink has applied every change up to
-// that version. The caller holds the lock.
+// diverges reports whether the cache lacks a listed version up to s.newest, although the
+// sink has applied every change up to s.newest. The caller holds the lock.
 func (s *sink) diverges(key api.Key, rv api.ResourceVersion) bool {
 	if rv > s.newest {
 		return false
@@ -164,9 +163,9 @@ func (s *sink) apply(revision []source.Change) {
 	s.newest = s.at
 }
 
-// bases returns a possible base for the body of each change in a revision, or zero if
-// there is none. The bases stay valid until the revision is applied, because only this
-// goroutine changes the collection.
+// bases returns a base for each change in a revision, or zero if there is none. The bases
+// stay valid until the revision is applied, because only this goroutine changes the
+// collection.
 func (s *sink) bases(revision []source.Change) []base {
 	bases := make([]base, len(revision))
 	s.col.update(func(int64) {

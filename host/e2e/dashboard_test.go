@@ -16,8 +16,7 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// evaluate runs JavaScript in the page, waits for the promise that it returns, if any, and
-// returns the result.
+// evaluate runs JavaScript in the page and waits for its result.
 func evaluate[T any](page context.Context, expression string) (T, error) {
 	return chromedp.Run(page, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
@@ -51,8 +50,7 @@ func total(n int) string {
 	return fmt.Sprintf(`document.querySelector("[data-total]")?.dataset.total === "%d"`, n)
 }
 
-// table returns the objects in the collection of the page, as
-// "namespace/name@resourceVersion".
+// table returns the objects of the page, as "namespace/name@resourceVersion".
 func table(t *testing.T, page context.Context) []string {
 	t.Helper()
 	return mustEvaluate[[]string](t, page, `watchglassDashboard.collection.list().then((l) =>

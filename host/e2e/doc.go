@@ -1,4 +1,3 @@
 // Package e2e tests the whole product from outside, with the built binary, a real etcd and
-// a real Chromium. Its tests need build/watchglass and a Chromium, and fail if either is
-// missing.
+// a real Chromium. Its tests need build/watchglass and a Chromium, and fail without them.
 package e2e

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// edge is a running process of build/edge, the program that "make edge" starts.
+// edge is a running process of build/edge, which "make edge" starts.
 type edge struct {
 	cmd     *exec.Cmd
 	out     *logged
@@ -99,7 +99,7 @@ func TestEdge_serves_three_readers_live(t *testing.T) {
 	require.Regexp(t, `(?m)^watchglass_readers{cluster="default",object="all"} [1-9]`, metrics)
 }
 
-// metrics returns the text of the metrics of the edge.
+// metrics returns the metrics of the edge.
 func (e *edge) metrics(t *testing.T, client *http.Client) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+e.secure+"/metrics", nil)
@@ -114,8 +114,8 @@ func (e *edge) metrics(t *testing.T, client *http.Client) string {
 	return string(text)
 }
 
-// countModified opens a watch and returns the number of MODIFIED events until the watch
-// ends, but at most the parameter most.
+// countModified opens a watch and counts MODIFIED events until the watch ends or the count
+// reaches the parameter most.
 func countModified(t *testing.T, ctx context.Context, client *http.Client, url, token string, most int) (modified int) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -190,7 +190,7 @@ func TestEdge_ends_when_interrupted(t *testing.T) {
 	require.Error(t, err, "the runtime is still there")
 }
 
-// lines starts a command and returns a channel that receives its output line by line.
+// lines runs a command and sends its output line by line.
 func lines(t *testing.T, cmd *exec.Cmd) <-chan string {
 	t.Helper()
 	out, err := cmd.StdoutPipe()

@@ -122,13 +122,13 @@ func healthy(listen string) bool {
 	return r.StatusCode == http.StatusOK
 }
 
-// kill kills the process, which simulates a crash, and waits for its end.
+// kill kills the process, which simulates a crash.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 }
 
-// logged is a writer that collects the output of a process. It is safe for concurrent use.
+// logged collects the output of a process.
 type logged struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -223,8 +223,7 @@ func (p *proxy) cut(off bool) {
 	p.conns = map[net.Conn]bool{}
 }
 
-// openPage opens a URL in Chromium and returns the context of the page. The given scripts
-// run before the scripts of the page.
+// openPage opens a URL in Chromium. The scripts run before those of the page.
 func openPage(t *testing.T, url string, scripts ...string) context.Context {
 	t.Helper()
 	path, err := chromium.Find()

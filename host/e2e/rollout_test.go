@@ -38,7 +38,7 @@ func startBalancer(t *testing.T) *balancer {
 	return b
 }
 
-// set replaces the addresses among which the balancer distributes connections.
+// set replaces the replicas.
 func (b *balancer) set(replicas ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,7 +85,7 @@ func (b *balancer) forward(in net.Conn) {
 	<-done
 }
 
-// replica is a server that runs behind the balancer, and its address.
+// replica is a server behind the balancer.
 type replica struct {
 	*server
 	address string
@@ -104,7 +104,7 @@ func (r replica) terminate(t *testing.T) {
 	require.NoError(t, r.cmd.Wait())
 }
 
-// current waits until a page has received every change up to the current revision of etcd.
+// current waits until a page has every change that etcd has now.
 func current(t *testing.T, page context.Context, c *cluster) {
 	t.Helper()
 	r, err := c.etcd.Client().Get(t.Context(), "/")

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/slowlink"
 )
 
-// shown is the state of the page at the time when its table became complete.
+// shown is the state of the page when its table was complete.
 type shown struct {
 	State   string
 	Objects int
@@ -24,8 +24,8 @@ type shown struct {
 }
 
 // whenComplete is a format string for a script that records the state of the page as soon
-// as the table shows the given total. The script records in the same task of the page,
-// before further data can arrive. It runs before the scripts of the page.
+// as the table shows the given total, in the same task of the page. The script runs before
+// the scripts of the page.
 const whenComplete = `globalThis.complete = new Promise((resolve) => {
 	const look = () => {
 		if (document.querySelector("[data-total]")?.dataset.total !== "%d") return false;
@@ -41,7 +41,7 @@ const whenComplete = `globalThis.complete = new Promise((resolve) => {
 })`
 
 // Over a slow link, the table is complete, sorted and counted before all bodies have
-// arrived. The test compares the order of these events, not their times.
+// arrived. The test compares the order of events, not times.
 func TestDashboard_shows_all_rows_before_bodies(t *testing.T) {
 	const pods = 50_000
 	c := startCluster(t, pods)

@@ -19,18 +19,14 @@ import (
 )
 
 const (
-	// Root is the path prefix of requests of a backend to an object, for example
-	// "/backend/schemas".
+	// Root is the path prefix of the requests to an object, for example "/backend/schemas".
 	Root = "/backend/"
-	// pageSize is the maximum number of Kubernetes objects in a page that a Durable Object
-	// sends. Larger pages would make the memory of the Durable Object grow, and this memory
-	// never shrinks.
+	// pageSize is the number of Kubernetes objects per page from a Durable Object. Larger
+	// pages would enlarge the memory of the Durable Object, which never shrinks.
 	pageSize = 500
-	// grantHeader is the header that carries the rights of a request to an object; see
-	// js/src/edge/grant.ts.
+	// grantHeader carries the rights of a request to an object; see js/src/edge/grant.ts.
 	grantHeader = "X-Watchglass-Grant"
-	// maxRefusal is the maximum size, in bytes, of an error response that the backend reads
-	// from an object.
+	// maxRefusal is the maximum size of an error response of an object.
 	maxRefusal = 64 << 10
 )
 
@@ -57,9 +53,8 @@ type reply struct {
 
 func (r *reply) Close() { _ = r.body.Close() } // the caller has read the response, or no longer needs it
 
-// fetch sends a request to an object of the cluster, and returns a response with 200 or an
-// error. The request grants everything, because the caller has already authorized the
-// client.
+// fetch sends a request to an object of the cluster. The request grants everything,
+// because the caller has authorized the client.
 func (b *backend) fetch(ctx context.Context, object, path string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://object"+path, nil)
 	if err != nil {
@@ -78,8 +73,7 @@ func (b *backend) fetch(ctx context.Context, object, path string) (*http.Respons
 	return response, nil
 }
 
-// request sends a request below Root to an object, and returns the reply, which the caller
-// must close.
+// request sends a request to an object.
 func (b *backend) request(ctx context.Context, object, path string, query url.Values) (*reply, error) {
 	response, err := b.fetch(ctx, object, Root+path+"?"+query.Encode())
 	if err != nil {

@@ -39,7 +39,7 @@ func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(inside)
 }
 
-// feed pushes the pods of a source to an object until the test ends.
+// feed feeds an object from a source until the test ends.
 func feed(t *testing.T, source *memory.Source, address, name string) {
 	t.Helper()
 	c := connector.New(connector.Config{Source: source})

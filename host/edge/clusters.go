@@ -38,15 +38,15 @@ type Group struct {
 	Shards uint32 `json:"shards"`
 }
 
-// maxShards is the maximum number of shards of a group. It limits the objects that /readyz
-// and /metrics query, and the connections of a connector.
+// maxShards limits the number of objects that /readyz and /metrics query, and the
+// connections of a connector.
 const maxShards = 256
 
-// whole is the name of the only group of a cluster without configured groups.
+// whole is the name of the only group of an undivided cluster.
 const whole = "all"
 
-// ParseClusters parses and checks the configuration, a JSON object. An empty text means
-// one cluster with the name [DefaultCluster] in one object.
+// ParseClusters parses the configuration, a JSON object. An empty text means one cluster
+// called [DefaultCluster] in one object.
 func ParseClusters(text string) (Clusters, error) {
 	if text == "" {
 		return Clusters{DefaultCluster: {}}, nil
@@ -91,7 +91,7 @@ func (c Cluster) check(cluster string) error {
 	return nil
 }
 
-// groups returns the groups, or one group with all resources if none is configured.
+// groups returns the configured groups, or else one group with all resources.
 func (c Cluster) groups() []Group {
 	if len(c.Groups) == 0 {
 		return []Group{{Name: whole}}
@@ -99,7 +99,7 @@ func (c Cluster) groups() []Group {
 	return c.Groups
 }
 
-// find returns the first group that contains a resource, or a 404 if no group does.
+// find returns the first group that contains a resource, or a 404.
 func (c Cluster) find(resource string) (*Group, *api.Status) {
 	groups := c.groups()
 	for i := range groups {
@@ -135,10 +135,10 @@ func (c Cluster) objects() []string {
 	return names
 }
 
-// object returns the name of the i-th object of the group, counted from 0, without the
-// name of the cluster. The name contains the number of shards, so a change of this number
-// selects other objects. Requests no longer reach the former objects, which delete
-// themselves after some time.
+// object returns the name of the i-th object of the group, without the name of the
+// cluster. The name contains the number of shards, so a change of this number selects
+// other objects. The former objects receive no requests and delete themselves after some
+// time.
 func (g *Group) object(i uint32) string {
 	if g.Shards == 0 {
 		return g.Name
@@ -164,8 +164,7 @@ func (c Cluster) objectFor(resource, namespace string) (string, *api.Status) {
 	return g.object(api.ShardOf(namespace, g.Shards).Index), nil
 }
 
-// isName reports whether a text is valid as the name of a cluster or group, in a path and
-// in the name of an object.
+// isName reports whether a text is valid in a path and in the name of an object.
 func isName(text string) bool {
 	return text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
 }

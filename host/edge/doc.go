@@ -17,25 +17,23 @@
 // A group of resources may be divided by namespace into shards, one per object ([Group]).
 // The server sends a request for one namespace to the object of the namespace. It refuses
 // a request for all namespaces with 400, because each object is at a different version. A
-// watch could not continue from a list that combines several objects, nor could such a
-// list have consistent pages. Clients that need all namespaces read the objects
-// separately, over WebSockets.
+// watch could not continue from a combined list, and its pages would be inconsistent.
+// Clients that need all namespaces read the objects separately, over WebSockets.
 //
 // # Requests to an object
 //
-// The backend sends two kinds of requests, each a GET below [Root]. A reply is a stream of
-// frames of package wire, in the form in which the engine in the object emits them:
+// There are two kinds of requests, each a GET below [Root]. A reply is a stream of frames
+// of package wire, as the engine in the object emits them:
 //
 //	schemas?resource=R             CollectionSchema of a resource, or of all of them
 //	command?resource=R&command=F   the reply to a command
 //
-// F is a command frame in base64url without padding; the object replaces the IDs in the
-// frame. The reply to Get is an ObjectReply, and to List a ListReply. The reply to
-// OpenWatch consists of WatchEvents and, at the end, WatchClosed with the reason. The
-// object also sets the credit of a watch. With all=true, the reply to List contains all
-// pages, as of the same version. A refusal is a Status in JSON with its HTTP code, as from
-// kube-apiserver. A later failure breaks the stream. js/src/edge/backend.ts implements the
-// object's side.
+// F is a command frame in base64url without padding; the object replaces its IDs. The
+// reply to Get is an ObjectReply, to List a ListReply, and to OpenWatch WatchEvents and
+// finally WatchClosed with the reason. The object also sets the credit of a watch. With
+// all=true, the reply to List contains all pages, as of the same version. A refusal is a
+// Status in JSON with its HTTP code, as from kube-apiserver. A later failure breaks the
+// stream. js/src/edge/backend.ts implements the object's side.
 //
 // Neither side buffers: an object sends the next page or event when the stream has room.
 // If a watch waits too long for room, the object ends it with 410, as for any slow client
@@ -43,8 +41,8 @@
 //
 // # Limits
 //
-// For each request, the worker first reads the schema and then the data from the object,
-// which takes two subrequests. Discovery takes one subrequest per group. If a group is
-// divided by namespace, its first object serves requests for schemas, so a connector must
-// feed this object too. Readiness and metrics take one subrequest per object.
+// Each request first reads the schema and then the data from the object, which takes two
+// subrequests. Discovery takes one subrequest per group. If a group is divided by
+// namespace, its first object serves requests for schemas, so a connector must feed this
+// object too. Readiness and metrics take one subrequest per object.
 package edge

@@ -40,8 +40,8 @@ func (f *frames) next() (wire.Type, []byte, error) {
 	return wire.Type(t), payload, nil
 }
 
-// expect reads the next frame and parses it. It returns io.EOF at the end of the stream,
-// and an error if the frame has another type.
+// expect reads and parses the next frame, which must have the type want. It returns io.EOF
+// at the end of the stream.
 func (f *frames) expect(want wire.Type, frame interface{ Parse([]byte) error }) error {
 	t, payload, err := f.next()
 	if err != nil {
@@ -53,8 +53,7 @@ func (f *frames) expect(want wire.Type, frame interface{ Parse([]byte) error }) 
 	return frame.Parse(payload)
 }
 
-// broken converts io.EOF to io.ErrUnexpectedEOF, for a stream that ends too early. It
-// returns other errors unchanged.
+// broken converts io.EOF to io.ErrUnexpectedEOF, for a stream that ends too early.
 func broken(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

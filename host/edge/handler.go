@@ -14,8 +14,8 @@ import (
 )
 
 // reviewInterval is the time between two reviews of a watch. It limits how long a watch
-// continues after an operator removes the key that signed its token. No watch outlasts its
-// token. A review is cheap, because it verifies only one signature.
+// outlasts the removal of the key that signed its token. No watch outlasts its token. A
+// review is cheap: it verifies one signature.
 const reviewInterval = 5 * time.Second
 
 // Config configures a handler. All fields are required.
@@ -29,8 +29,8 @@ type Config struct {
 	Version string
 }
 
-// NewHandler returns the handler of all requests to the edge except WebSockets. It is safe
-// for concurrent use if Config.Object is.
+// NewHandler returns the HTTP handler of the edge. It is safe for concurrent use if
+// Config.Object is.
 func NewHandler(config Config) http.Handler {
 	h := &handler{config: config, clusters: map[string]*cluster{}}
 	for name, spread := range config.Clusters {
@@ -48,7 +48,7 @@ type handler struct {
 	clusters map[string]*cluster
 }
 
-// policy returns the policy that verifies tokens for a cluster and enforces their rights.
+// policy returns the policy for the tokens of a cluster.
 func (h *handler) policy(cluster string) access.Policy {
 	return access.Enforce(token.Policy(h.config.Keys, cluster, h.config.Now), nil, nil)
 }
@@ -106,8 +106,8 @@ func preflight(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// split returns the cluster that a path names and the rest of the path. If the path names
-// no cluster, split returns DefaultCluster and the whole path.
+// split returns the cluster that a path names, and the rest of the path. Without a name,
+// it returns DefaultCluster and the whole path.
 func split(path string) (cluster, rest string) {
 	inside, ok := strings.CutPrefix(path, "/clusters/")
 	if !ok {

@@ -44,8 +44,8 @@ func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 	return list, nil
 }
 
-// items yields the objects of the given page and, unless last is true, of the pages that
-// follow in the reply.
+// items yields the objects of the given page and, unless last is true, of the following
+// pages.
 func (r *reply) items(page *wire.ListReply, last bool, yield func(kubeapi.Object, error) bool) {
 	for {
 		for i := range page.Items {

@@ -16,10 +16,10 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// If a metric of the edge and a metric of a connector have the same meaning, they have the
-// same name. Other names start with watchglass_edge. Names of counters end with _total.
-// Samples with the same name are adjacent. OPERATIONS.md lists the metrics of a connector
-// that the edge lacks.
+// Metrics of the edge and of a connector with the same meaning have the same name. Other
+// names start with watchglass_edge. Names of counters end with _total. Samples with the
+// same name are adjacent. OPERATIONS.md lists the metrics of a connector that the edge
+// lacks.
 
 // family is a metric that every object has. The field send is a function that passes the
 // samples of one report to its parameter send.
@@ -28,7 +28,7 @@ type family struct {
 	send       func(send func(value int, labels ...string), r *report)
 }
 
-// one returns a family with one series per object.
+// one returns a family with one series.
 func one(name, help string, value func(r *report) int, labels ...string) family {
 	return family{name, help, func(send func(int, ...string), r *report) { send(value(r), labels...) }}
 }
@@ -43,7 +43,7 @@ func each(name, help, label string, values func(r *report) map[string]int) famil
 	}}
 }
 
-// objectMetrics are the metrics that /metrics contains for each object.
+// objectMetrics are the metrics of each object.
 var objectMetrics = []family{
 	one("watchglass_readers", "Connected readers.", func(r *report) int { return r.Readers }),
 	one("watchglass_connections_total", "Readers that have connected, after the worker has checked their token.", func(r *report) int { return r.Metrics.Connections }),
@@ -77,7 +77,7 @@ func (r *report) watched() int {
 	return n
 }
 
-// refusals returns the numbers of refusals, by the name of the limit.
+// refusals returns the number of refusals by limit.
 func (r *report) refusals() map[string]int {
 	all := map[string]int{
 		limit.MaxReaders.Name: 0, limit.WriteTimeout.Name: r.Counters.ReadersStalled, limit.MaxMessageRate.Name: r.Counters.ReadersRateLimited,
@@ -109,8 +109,8 @@ type resource struct {
 	now time.Time
 }
 
-// resourceMetrics are the metrics that /metrics contains for each resource of each object.
-// A negative value means that the sample is omitted.
+// resourceMetrics are the metrics of each resource of each object. Negative values are
+// omitted.
 var resourceMetrics = []struct {
 	name, help string
 	reason     string // value of the label reason; empty for none
@@ -138,8 +138,7 @@ var resourceMetrics = []struct {
 	{"watchglass_edge_metadata_only", "Whether the resource is held without bodies, for lack of memory.", "", func(r resource) int { return number(r.MetadataOnly) }},
 }
 
-// age returns the number of seconds since the last progress, or -1 if there was no
-// progress yet.
+// age returns the seconds since the last progress, or -1 if there was none.
 func (r resource) age() int {
 	if r.LastProgress == 0 {
 		return -1

@@ -64,7 +64,7 @@ func parse(text string) map[string]metric {
 	return all
 }
 
-// value returns the value of a series in a text, or "0" if the text lacks the series.
+// value returns the value of a series, or "0" if it does not exist.
 func value(text, series string) string {
 	_, rest, found := strings.Cut("\n"+text, "\n"+series+" ")
 	if !found {

@@ -27,8 +27,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// objects serves /status for every object of an edge with the function answer, and counts
-// the requests.
+// objects serves /status for every object of an edge, and counts the requests.
 type objects struct {
 	answer func(name string, r *http.Request) (*http.Response, error)
 
@@ -57,8 +56,7 @@ func (o oneOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return o.answer(o.name, r)
 }
 
-// healthy returns the status of a healthy object. Its numbers differ, so that tests detect
-// mixed-up fields.
+// healthy returns the report of a healthy object.
 func healthy(string, *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	fmt.Fprintf(w, `{"feeds":{"connected":[{"active":true}]},"resources":{"v1/pods":{"state":"live","objects":3,"lastProgress":%d,
@@ -71,7 +69,7 @@ func healthy(string, *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// silent responds with an error only when the request is canceled.
+// silent never responds.
 func silent(_ string, r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()

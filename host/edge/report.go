@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxReport is the maximum size of an object's status in bytes.
+	// maxReport is the maximum size of an object's status.
 	maxReport = 1 << 20
 	// reportTimeout limits the wait for the status of one object. A slow or lost object
 	// delays the caller by at most this time.
@@ -29,7 +29,7 @@ const (
 	reportsAtOnce = 64
 )
 
-// report contains the part of an object's /status that readiness and metrics use.
+// report contains the relevant part of an object's /status.
 type report struct {
 	Feeds struct {
 		Connected []struct {
@@ -118,7 +118,7 @@ type held struct {
 	} `json:"cache"`
 }
 
-// live is the state of a collection that is current.
+// live is the state of a current collection.
 const live = "live"
 
 func (b *backend) report(ctx context.Context, object string) (*report, error) {
@@ -141,8 +141,7 @@ type answered struct {
 	err    error
 }
 
-// reports requests the status of every object of the cluster concurrently. The result has
-// one element per object, with a report or an error.
+// reports requests the status of every object of the cluster concurrently.
 func (b *backend) reports(ctx context.Context) []answered {
 	objects := b.cluster.objects()
 	all := make([]answered, len(objects))
@@ -187,7 +186,7 @@ func (c *cluster) ready(w http.ResponseWriter, r *http.Request, user *access.Use
 	plain(w, http.StatusOK, "ready\n")
 }
 
-// lacking returns the reasons why an object is not ready, or nil if it is ready.
+// lacking returns why an object is not ready.
 func (r *report) lacking(object string) []string {
 	var reasons []string
 	if r.active() == 0 {

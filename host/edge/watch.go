@@ -30,11 +30,11 @@ func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 	return newWatch(r, cancel), nil
 }
 
-// watch is a watch of the Kubernetes API that an object serves.
+// watch is a watch that an object serves.
 type watch struct {
 	reply  *reply
 	cancel context.CancelFunc
-	taken  chan taken    // passes results from read to Next
+	taken  chan taken    // from read to Next
 	closed chan struct{} // closed by Close
 }
 

@@ -11,8 +11,7 @@ import (
 )
 
 // StartCluster starts a cluster of size members, each in a temporary directory and on free
-// ports. It returns when all members serve, or returns an error if one fails to start. The
-// caller must close each server.
+// ports, and returns when all members serve. The caller must close each server.
 func StartCluster(size int, config Config) ([]*Server, error) {
 	members, err := Plan(size)
 	if err != nil {
@@ -36,8 +35,8 @@ func StartCluster(size int, config Config) ([]*Server, error) {
 	return servers, nil
 }
 
-// Plan returns the members of a new cluster, which will use free peer ports. It starts no
-// member.
+// Plan chooses free peer ports for a new cluster and returns its members, without starting
+// them.
 func Plan(size int) ([]Member, error) {
 	members, parts, token := make([]Member, size), make([]string, size), rand.Text()
 	for i := range members {

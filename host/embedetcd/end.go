@@ -9,9 +9,9 @@ import (
 )
 
 // end is a log hook that terminates the program when etcd cannot continue, for example
-// because the disk is full. It prints the reason and removes the temporary directory.
-// Without the hook, etcd would panic, often in a separate goroutine, or exit, and the
-// disabled log would not contain the reason.
+// because the disk is full. It prints the reason and removes the temporary directory. Etcd
+// itself would panic, often in a separate goroutine, or exit without a reason, because its
+// log is disabled.
 type end struct {
 	temp *tempDir // removed at the end; nil for a permanent directory
 }
@@ -31,7 +31,7 @@ func (e end) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 		}
 	}
 	if e.temp != nil {
-		_ = e.temp.remove() // the program ends even if this fails
+		_ = e.temp.remove() // the program ends either way
 	}
 	fmt.Fprintln(os.Stderr, "Error: the embedded etcd cannot continue:", why)
 	os.Exit(1)

@@ -30,11 +30,10 @@ type Config struct {
 	// ClientPort and PeerPort are ports on loopback, for clients and for other members. Zero
 	// means a free port.
 	ClientPort, PeerPort int
-	// UnsafeNoFsync skips fsync. This is much faster, but a crash of the machine may lose or
-	// corrupt the data.
+	// UnsafeNoFsync skips fsync. This is much faster, but a crash of the machine loses the
+	// data.
 	UnsafeNoFsync bool
-	// Retention is how long etcd keeps old revisions before it compacts them. Zero disables
-	// compaction.
+	// Retention is how long history is retained before compaction. Zero disables compaction.
 	Retention time.Duration
 }
 
@@ -135,8 +134,7 @@ func (s *Server) Endpoints() []string {
 	return endpoints
 }
 
-// Client returns a client that is connected to this member. The server owns the client and
-// closes it.
+// Client returns a client of this member. The server owns and closes it.
 func (s *Server) Client() *clientv3.Client { return s.client }
 
 // Err returns a channel that receives an error if the server ends unexpectedly.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// until is the name of an environment variable. If it is set, the test binary runs a
-// server until the test kills the process.
+// until is an environment variable that makes the test binary run a server until the test
+// kills the process.
 const until = "EMBEDETCD_RUN_UNTIL_KILLED"
 
 func TestMain(m *testing.M) {

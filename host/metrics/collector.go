@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// maxScrapes is the maximum number of concurrent requests for metrics. Further requests
-// receive a 503.
+// maxScrapes is the number of concurrent requests for metrics. Further requests receive
+// 503.
 const maxScrapes = 4
 
 // Handler returns a handler of /metrics that serves the metrics of the collectors. It
@@ -31,8 +31,7 @@ func Handler(log *slog.Logger, collectors ...prometheus.Collector) (http.Handler
 	}), nil
 }
 
-// metric is the type and the description of a metric, which contains its name, help text
-// and labels.
+// metric is the type and the description of a metric.
 type metric struct {
 	kind prometheus.ValueType
 	desc *prometheus.Desc
@@ -46,12 +45,10 @@ func counter(name, help string, labels ...string) metric {
 	return metric{prometheus.CounterValue, prometheus.NewDesc("watchglass_"+name+"_total", help, labels, nil)}
 }
 
-// sample is a function that sends a value of a metric. The parameter labels contains the
-// values of the metric's labels.
+// sample sends a value of a metric, with the values of its labels.
 type sample func(m metric, value float64, labels ...string)
 
-// collector is a prometheus.Collector that calls read at every scrape, which sends the
-// current samples of the metrics.
+// collector is a prometheus.Collector of metrics that are read at every scrape.
 type collector struct {
 	metrics []metric
 	read    func(sample)

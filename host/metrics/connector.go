@@ -37,7 +37,7 @@ var (
 	initialEvents      = counter("watch_initial_events", "Initial events processed for watches.", "resource")
 )
 
-// Connector returns a collector of the metrics of a connector.
+// Connector returns the metrics of a connector.
 func Connector(c *connector.Connector) prometheus.Collector {
 	return &collector{
 		[]metric{
@@ -68,8 +68,7 @@ func Connector(c *connector.Connector) prometheus.Collector {
 	}
 }
 
-// sendState sends the metrics of the state of a resource. It sends none before the
-// connector has listed the resource.
+// sendState sends the metrics of a resource, if the connector has listed the resource.
 func sendState(send sample, r *connector.ResourceStats) {
 	if !r.Ready {
 		return

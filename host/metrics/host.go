@@ -25,21 +25,19 @@ func Process(version string) []prometheus.Collector {
 	}
 }
 
-// Listeners returns a collector of the number of connections that a host could not accept,
-// which the function failures returns.
+// Listeners returns the metrics of a host's listeners.
 func Listeners(failures func() uint64) prometheus.Collector {
 	accepts := counter("accept_failures", "Connections that could not be accepted, such as without free file descriptors.")
 	return &collector{[]metric{accepts}, func(send sample) { send(accepts, float64(failures())) }}
 }
 
-// Memory returns a collector of the memory that max-memory limits. The function used
-// returns it in bytes.
+// Memory returns the metric of the memory that max-memory limits, in bytes.
 func Memory(used func() int64) prometheus.Collector {
 	bytes := gauge("memory_bytes", "Memory of the process that max-memory limits.")
 	return &collector{[]metric{bytes}, func(send sample) { send(bytes, float64(used())) }}
 }
 
-// Limits returns a collector of the values of the limits and of the numbers of refusals.
+// Limits returns the metrics of the limits: their values and the numbers of refusals.
 func Limits(set *limit.Set) prometheus.Collector {
 	values := gauge("limit", "The value of each resource limit: a count, bytes or seconds; +Inf for none.", "limit")
 	refusals := counter("limit_refusals", "Requests, connections and messages refused, by the limit that acted.", "reason")
@@ -53,8 +51,8 @@ func Limits(set *limit.Set) prometheus.Collector {
 	}}
 }
 
-// limitValue returns the value of a limit in seconds, bytes or as a count, and infinity
-// for limit.Unlimited.
+// limitValue returns a value in seconds, bytes or as a count, and infinity for
+// limit.Unlimited.
 func limitValue(set *limit.Set, l *limit.Limit) float64 {
 	switch {
 	case l.Unit == limit.Duration:
@@ -65,7 +63,7 @@ func limitValue(set *limit.Set, l *limit.Limit) float64 {
 	return float64(set.Value(l))
 }
 
-// KubeAPI returns a collector of the metrics of a handler of the Kubernetes API.
+// KubeAPI returns the metrics of a handler of the Kubernetes API.
 func KubeAPI(h *kubeapi.Handler) prometheus.Collector {
 	watches := gauge("kubeapi_watches", "Open watches of the Kubernetes API.")
 	seats := gauge("kubeapi_request_seats", "Seats taken by other requests to the Kubernetes API, of max-requests.")
@@ -82,9 +80,8 @@ func KubeAPI(h *kubeapi.Handler) prometheus.Collector {
 	}}
 }
 
-// Reviews returns a collector of the metrics of a policy that requests reviews from
-// kube-apiserver. Its parameter is a function, so that this package does not depend on
-// client-go.
+// Reviews returns the metrics of a policy that uses kube-apiserver. Its parameter is a
+// function, so that this package does not depend on Kubernetes' client.
 func Reviews(read func() access.ReviewStats) prometheus.Collector {
 	reviews := counter("reviews", "Reviews requested from kube-apiserver, by kind.", "kind")
 	cached := gauge("cached_verdicts", "Verdicts of kube-apiserver that are cached, by decision.", "decision")
@@ -97,8 +94,7 @@ func Reviews(read func() access.ReviewStats) prometheus.Collector {
 	}}
 }
 
-// Audit returns a collector of the numbers of recorded decisions and, if there is an audit
-// log, of its lines and failures.
+// Audit returns the metrics of the recorded decisions and of the audit log.
 func Audit(r *audit.Recorder) prometheus.Collector {
 	authentications := counter("authentications", "Tokens presented, by result. Withdrawn tokens belonged to connected clients.", "result")
 	authorizations := counter("authorizations", "Reads requested by users, by result. Withdrawn are those that had been accepted.", "result")
@@ -119,8 +115,7 @@ func Audit(r *audit.Recorder) prometheus.Collector {
 	}}
 }
 
-// Reloads returns a collector of the numbers of successful and failed reloads of changed
-// files.
+// Reloads returns the metrics of files that are loaded again when they change.
 func Reloads(w *reload.Watcher) prometheus.Collector {
 	reloads := counter("file_reloads", "Certificates, keys and tokens loaded again, by file and result.", "files", "result")
 	return &collector{[]metric{reloads}, func(send sample) {

@@ -25,8 +25,7 @@ func read(t *testing.T, path string) string {
 	return string(content)
 }
 
-// matches returns, for each match of the expression in the text, the text of its first
-// group.
+// matches returns the first group of each match.
 func matches(expression, text string) (found []string) {
 	for _, match := range regexp.MustCompile(expression).FindAllStringSubmatch(text, -1) {
 		found = append(found, match[1])

@@ -13,8 +13,8 @@ import (
 var _ connector.Timings = (*Timings)(nil)
 
 // Timings collects durations in histograms. It implements connector.Timings and
-// prometheus.Collector. Its method Ended is a value for the field Ended of kubeapi.Config.
-// A Timings is safe for concurrent use.
+// prometheus.Collector. The method Ended is for the field Ended of kubeapi.Config. A
+// Timings is safe for concurrent use.
 type Timings struct {
 	delivery    prometheus.Histogram
 	initialSync *prometheus.HistogramVec
@@ -50,8 +50,8 @@ func (t *Timings) InitialSync(resource api.Resource, took time.Duration) {
 	t.initialSync.WithLabelValues(resource.String()).Observe(took.Seconds())
 }
 
-// Ended records the duration of a list request to the Kubernetes API, by status code. It
-// ignores requests with other verbs.
+// Ended records the duration of a list request to the Kubernetes API. It ignores other
+// verbs.
 func (t *Timings) Ended(verb string, code int, took time.Duration) {
 	if verb == "list" {
 		t.list.WithLabelValues(strconv.Itoa(code)).Observe(took.Seconds())

@@ -57,8 +57,7 @@ type scope struct {
 	relists []check.Relist
 }
 
-// Load reads a recording and adds its contents to the history. The name of the recording
-// appears in errors.
+// Load adds a recording to the history.
 func (h *History) Load(name string, in io.Reader) error {
 	f := &file{history: h, name: name, scopes: map[check.Filter]*scope{}, watches: map[int]*watch{}}
 	lines := bufio.NewReader(in)
@@ -144,8 +143,8 @@ func (f *file) take(text []byte) error {
 	return nil
 }
 
-// end compares the number of lines with the number that the recorder wrote, because a
-// recording with missing lines may look valid.
+// end checks the number of lines, because a recording with missing lines may otherwise
+// look valid.
 func (f *file) end(l *Line) error {
 	if l.Lines != f.line {
 		return f.wrong(ErrGap, "the recorder wrote %d lines, and here are %d", l.Lines, f.line)
@@ -166,8 +165,8 @@ func (f *file) header(l *Line) error {
 	return nil
 }
 
-// identify returns an error if the cluster ID differs from the ID of earlier lines,
-// because resource versions of different clusters are not comparable.
+// identify returns an error if the cluster ID changes, because resource versions of
+// different clusters are not comparable.
 func (f *file) identify(clusterID string) error {
 	h := f.history
 	if h.clusterID != "" && h.clusterID != clusterID {
@@ -221,8 +220,7 @@ func (f *file) subscribe(l *Line) {
 	}
 }
 
-// snapshot adds a relist, in which the reader skipped the versions between its last
-// version and the snapshot.
+// snapshot adds a relist, in which the reader skipped the versions before the snapshot.
 func (f *file) snapshot(l *Line) {
 	if s := f.scope(l); s.asked > 0 {
 		s.relists = append(s.relists, check.Relist{From: s.asked, To: l.ResourceVersion})

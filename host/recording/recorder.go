@@ -46,7 +46,7 @@ func (r *Recorder) write(l *Line) {
 	r.append(l)
 }
 
-// append writes a line with the current time. The caller holds the lock.
+// append appends a line. The caller holds the lock.
 func (r *Recorder) append(l *Line) {
 	r.count++
 	l.Time = time.Now().UTC()
@@ -78,7 +78,7 @@ func (r *Recorder) Collection(schema api.Schema, options client.CollectionOption
 	return &Collection{r, schema, Filter{options.Namespace, options.LabelSelector, options.FieldSelector}}
 }
 
-// List records a complete list. The parameter items contains the objects of all its pages.
+// List records a complete list, with the objects of all its pages.
 func (c *Collection) List(filter Filter, rv api.ResourceVersion, items []client.Object) {
 	l := &Line{Kind: kindList, Scope: &c.scope, Filter: &filter, ResourceVersion: rv}
 	for _, item := range items {
@@ -124,7 +124,7 @@ type Watch struct {
 	id         int
 }
 
-// Watch records that the program opened a watch, and returns the recorder of the watch.
+// Watch records that a watch was opened.
 func (c *Collection) Watch(options client.WatchOptions) *Watch {
 	r := c.recorder
 	r.mu.Lock()
@@ -142,7 +142,7 @@ func (c *Collection) Watch(options client.WatchOptions) *Watch {
 }
 
 func startOf(options client.WatchOptions) (string, api.ResourceVersion) {
-	rv, _ := api.ParseResourceVersion(options.ResourceVersion) // the version is valid, because a watch with an invalid version is refused
+	rv, _ := api.ParseResourceVersion(options.ResourceVersion) // valid, because a watch with an invalid version is refused
 	initial := options.SendInitialEvents
 	switch {
 	case initial != nil && *initial, initial == nil && rv == 0:

@@ -41,7 +41,7 @@ func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.R
 	}
 }
 
-// pause is the time between the failure of a stream and the start of the next stream.
+// pause is the time between a failed stream and the next one.
 const pause = time.Second
 
 // sink records the streams of a source.
@@ -100,8 +100,7 @@ func (s *sink) Progress(rv api.ResourceVersion) error {
 	return nil
 }
 
-// Wanted implements source.Sink. It returns nil, because a recording has no readers that
-// wait for progress.
+// Wanted implements source.Sink. No reader of a recording waits for progress.
 func (s *sink) Wanted() <-chan struct{} { return nil }
 
 func (s *sink) reached(rv api.ResourceVersion) {

@@ -13,7 +13,7 @@ import (
 // list.
 var ErrList = errors.New("list: a response differs from the state at its version")
 
-// alone contains the validators that do not need a recording of the source.
+// alone contains the validators that do not need the source.
 var alone = []check.Validator{check.Filtered, check.Unique, check.Ordered, check.Bookmarkable, check.Atomic}
 
 // Verify validates the recordings and returns a summary. A violation of a guarantee is an
@@ -66,8 +66,8 @@ func (h *History) verifyWatch(w *check.Watch) error {
 	return check.All(h.log, w)
 }
 
-// verifyRelated checks that two watches with the same scope are consistent. Without a
-// recording of the source, it checks nothing.
+// verifyRelated compares two watches with the same scope, if there is a recording of the
+// source.
 func (h *History) verifyRelated(a, b *check.Watch) error {
 	if h.log == nil {
 		return nil
@@ -80,8 +80,8 @@ func (h *History) verifyRelated(a, b *check.Watch) error {
 	return nil
 }
 
-// verifyList checks a list. Without a recording of the source, it checks only the order,
-// selectors and versions of the objects.
+// verifyList checks a list. Without a recording of the source, it checks order,
+// selectors and versions.
 func (h *History) verifyList(l *list) error {
 	match := func(key api.Key, o *check.Object) bool { return l.scope.Match(key, o) && l.filter.Match(key, o) }
 	var before api.Key

@@ -94,7 +94,7 @@ func TestVerifyAccepts(t *testing.T) {
 	require.Contains(t, summary, "1 watch, 2 events, 1 bookmark, 0 lists, 1 relist;")
 }
 
-// edit replaces the text old, which must occur once in content.
+// edit replaces a text that occurs once.
 func edit(t *testing.T, content, old, with string) string {
 	require.Equal(t, 1, strings.Count(content, old), old)
 	return strings.Replace(content, old, with, 1)
@@ -165,8 +165,7 @@ func TestVerifyRefusesDamage(t *testing.T) {
 	}
 }
 
-// Load or Verify detects if any line of a recording is missing, including the line of a
-// list.
+// The removal of any line of a recording is detected, including a line of a list.
 func TestMissingLineIsDetected(t *testing.T) {
 	for name, content := range map[string]string{"reader": reader, "relisted": relisted, "source": source} {
 		lines := strings.SplitAfter(strings.TrimSuffix(content, "\n"), "\n")

@@ -25,7 +25,7 @@ commas. Append a space and the name of a column of the counted objects to count 
 its value. All added columns must name the same resources. Queries and groups may use
 added columns.`
 
-// addedColumns contains the values of --add-column and the columns parsed from them.
+// addedColumns contains the columns of --add-column.
 type addedColumns struct {
 	specs     []string
 	resources []api.Resource // resources of every column: the joined resource, or the path of resources from the children of a row to the counted objects

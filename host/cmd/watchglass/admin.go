@@ -32,7 +32,7 @@ type inspection struct {
 // inspectedLimit is a limit: its value, and the number of refusals that it caused.
 type inspectedLimit struct {
 	Name     string `json:"name"`
-	Value    int64  `json:"value"` // count, bytes or nanoseconds, depending on the limit
+	Value    int64  `json:"value"` // a count, bytes, or nanoseconds
 	Text     string `json:"text"`  // the value in the syntax of the flag, or unlimited
 	Refusals uint64 `json:"refusals"`
 }
@@ -119,7 +119,7 @@ func (a *admin) prepare(server *http.Server) {
 	a.http = server
 }
 
-// serve serves requests until shutdown is called, and then returns nil.
+// serve serves requests until shutdown.
 func (a *admin) serve(listener net.Listener) error {
 	if err := a.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

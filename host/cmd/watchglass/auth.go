@@ -37,7 +37,7 @@ type authFlags struct {
 	cookie    string
 	proxyFlags
 	oidcFlags
-	weakness string // why a token can be guessed; empty if no token can be guessed
+	weakness string // why a token can be guessed; empty if none can
 }
 
 func (f *authFlags) add(flags *pflag.FlagSet) {
@@ -56,7 +56,7 @@ func (f *authFlags) add(flags *pflag.FlagSet) {
 }
 
 // policy returns the policy that --auth selects. The slice public contains the addresses
-// that other machines can reach, and is nil if there is no such address.
+// that other machines can reach, and is nil if there are none.
 func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, files *reload.Watcher, log *slog.Logger) (access.Policy, error) {
 	auth := f.auth
 	switch {
@@ -188,7 +188,7 @@ func readTokens(name string) ([]string, error) {
 	return tokens, nil
 }
 
-// protect makes the main and kubeAPI listeners use TLS if the flags name a certificate.
+// protect makes listeners use TLS if it is configured.
 func (f *authFlags) protect(l *listeners, files *reload.Watcher) error {
 	if (f.tlsCert == "") != (f.tlsKey == "") {
 		return errors.New("--tls-cert-file and --tls-private-key-file belong together: give both or none")

@@ -15,7 +15,7 @@ const (
 	minTokenKinds = 6
 )
 
-// weakness returns why a token can be guessed, or "" if it cannot be guessed.
+// weakness returns why a token can be guessed, or "".
 func weakness(token string) string {
 	kinds := map[rune]bool{}
 	for _, r := range token {

@@ -33,8 +33,8 @@ import (
 // demoRetention is how long the demo's etcd keeps old revisions. It limits the disk usage.
 const demoRetention = 10 * time.Minute
 
-// maxPods is the maximum value of --pods. A larger cluster could exhaust the memory before
-// the demo writes the first object.
+// maxPods is the upper bound of --pods. Larger clusters could exhaust the memory before
+// the first object is written.
 const maxPods = 1_000_000
 
 type demoFlags struct {
@@ -308,7 +308,7 @@ func (f *demoFlags) live(ctx context.Context, h *host, cluster *clustersim.Clust
 	return quiet(ctx, cluster.Run(ctx))
 }
 
-// thousands formats n with a comma between groups of three digits.
+// thousands formats n with commas.
 func thousands(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {

@@ -25,7 +25,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// etcdFlags select the etcd cluster and the credentials for it.
+// etcdFlags select the etcd cluster and the credentials.
 type etcdFlags struct {
 	endpoints         []string
 	prefix            string
@@ -56,8 +56,8 @@ func (f *etcdFlags) detail() string {
 	return ""
 }
 
-// check returns an error for an invalid address or prefix. Without check, the etcd client
-// would retry an invalid address indefinitely.
+// check returns an error for an invalid address or prefix, which the etcd client would
+// otherwise retry indefinitely.
 func (f *etcdFlags) check() error {
 	if !strings.HasPrefix(f.prefix, "/") {
 		return fmt.Errorf("--etcd-prefix %q: expected a prefix that begins with a slash, such as %s", f.prefix, etcd.DefaultPrefix)
@@ -107,9 +107,8 @@ func (f *etcdFlags) client(files *reload.Watcher, more ...grpc.DialOption) (*cli
 	return client, nil
 }
 
-// secure returns the TLS configuration and gRPC options for etcd, or nil for both if no
-// flag names a certificate. Each new connection uses the certificates that were loaded
-// last.
+// secure returns the TLS configuration and gRPC options for etcd, or nil if no flag names
+// a certificate. Each new connection uses the certificates that were loaded last.
 func (f *etcdFlags) secure(files *reload.Watcher) (*tls.Config, []grpc.DialOption, error) {
 	if (f.cert == "") != (f.key == "") {
 		return nil, nil, errors.New("--etcd-cert and --etcd-key belong together: give both or none")
@@ -137,8 +136,7 @@ func (f *etcdFlags) secure(files *reload.Watcher) (*tls.Config, []grpc.DialOptio
 	return current.Load(), []grpc.DialOption{grpc.WithTransportCredentials(etcd.Credentials(current.Load))}, nil
 }
 
-// tls returns a TLS configuration with the CA and client certificates from the files of
-// the flags.
+// tls returns a TLS configuration with the certificates in the files.
 func (f *etcdFlags) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.cacert != "" {

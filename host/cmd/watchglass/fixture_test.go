@@ -63,10 +63,10 @@ func untilRecorded(t *testing.T, path, text string) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// objectStatus is the status that an edge object, a Durable Object, returns.
+// objectStatus is the status of an edge object.
 type objectStatus struct {
 	AwakeSince int64
-	Settled    bool // the object has stored its state
+	Settled    bool // its state is stored
 	Feeds      struct{ Connected []struct{ Active bool } }
 	Resources  map[string]struct {
 		State           string

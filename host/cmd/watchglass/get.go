@@ -121,7 +121,7 @@ name of one object follows: get pods web-1, or get pods/web-1.` + queryHelp + ad
 	return cmd
 }
 
-// reading is the state of one run of get or watch.
+// reading is one run of get or watch.
 type reading struct {
 	flags      *readFlags
 	name       string // name of the requested object; empty for all
@@ -191,7 +191,7 @@ func (r *reading) run(ctx context.Context, cl *client.Client, resource api.Resou
 func (f *readFlags) url(resource api.Resource) string {
 	u, err := url.Parse(f.server)
 	if err != nil {
-		return f.server // unreachable, because check refuses an invalid URL
+		return f.server // unreachable, because check refuses it
 	}
 	query := u.Query()
 	if !query.Has("resource") {
@@ -213,10 +213,10 @@ func (f *readFlags) readNamespace(resource api.Resource) string {
 	return f.namespace
 }
 
-// open opens the collection of the rows. If the server rejects a namespace because a
-// custom resource has no namespaces, open tries again without a namespace. Added columns
-// need the schema of the rows in advance. For a custom resource, open therefore opens a
-// first collection, reads its schema, and closes it.
+// open opens the collection of the rows. If the server rejects the namespace, because a
+// custom resource has none, open tries again without it. Added columns need the schema of
+// the rows in advance. For a custom resource, open reads the schema from a first
+// collection, which it closes.
 func (r *reading) open(ctx context.Context, cl *client.Client, resource api.Resource) error {
 	namespace := r.flags.readNamespace(resource)
 	rows, _ := catalog.Lookup(catalog.All(), resource) // nil if the resource is not built in
@@ -361,8 +361,7 @@ func (r *reading) print(objects []object, rv api.ResourceVersion) error {
 	return nil
 }
 
-// pageSize is the maximum number of objects per page of a list. It limits the size of the
-// engine's frames.
+// pageSize is the number of objects per page. It limits the size of the engine's frames.
 const pageSize = 500
 
 func (r *reading) list(ctx context.Context) ([]object, api.ResourceVersion, error) {
@@ -400,8 +399,8 @@ func (r *reading) notFound() error {
 	return fmt.Errorf("%s %q not found", plural, r.name)
 }
 
-// resolveArguments returns the resource and the name in the arguments RESOURCE [NAME] or,
-// as in kubectl, RESOURCE/NAME. The name is empty if it is missing.
+// resolveArguments parses the arguments RESOURCE [NAME] or, as in kubectl, RESOURCE/NAME.
+// The name is optional.
 func resolveArguments(cmd *cobra.Command, args []string) (_ api.Resource, name string, err error) {
 	text := args[0]
 	if len(args) > 1 {
@@ -454,8 +453,7 @@ func resolve(text string) (api.Resource, error) {
 	return api.Resource{}, fmt.Errorf("resource %q is not built in: %swrite other resources as group/version/plural, such as apps/v1/deployments", text, near)
 }
 
-// resolveAll parses the resources in the value of a flag. Its errors begin with the name
-// of the flag.
+// resolveAll parses the resources of a flag.
 func resolveAll(flag string, texts []string) ([]api.Resource, error) {
 	resources := make([]api.Resource, len(texts))
 	for i, text := range texts {

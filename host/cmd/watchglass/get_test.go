@@ -73,7 +73,7 @@ func (c *cluster) pod(key api.Key, phase string) api.ResourceVersion {
 		key.Name(), key.Namespace(), key.Name(), phase))
 }
 
-// command runs get or watch until the command ends, for at most a minute.
+// command runs get or watch until it ends.
 func (c *cluster) command(t *testing.T, cmd *cobra.Command, args string) (stdout, stderr string, err error) {
 	var out, log bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -202,8 +202,8 @@ type files struct {
 	hangups <-chan struct{}
 }
 
-// newFiles returns files without any file yet. From then on, SIGHUP reloads files instead
-// of ending the process.
+// newFiles returns files without entries, and makes SIGHUP reload them instead of ending
+// the process.
 func newFiles(ctx context.Context, log *slog.Logger) files {
 	return files{reload.NewWatcher(log), interrupt.Hangups(ctx)}
 }
@@ -243,8 +243,8 @@ func (f *hostFlags) guardMemory() {
 	}
 }
 
-// newHost returns a host with the connector and servers that the flags select. It takes
-// ownership of the listeners, and closes them if it fails.
+// newHost returns a host. It takes ownership of the listeners, and closes them if it
+// fails.
 func newHost(flags *hostFlags, l listeners, f files, source string, c connector.Config, s server.Config) (*host, error) {
 	c.Session.Server = "watchglass " + versionText()
 	flags.guardMemory()
@@ -374,8 +374,8 @@ func (h *host) drain(ctx context.Context, served <-chan error) error {
 	}
 }
 
-// shutdown disconnects the readers and waits for them. If they take longer than
-// --drain-timeout, shutdown logs a warning and returns no error for it.
+// shutdown disconnects the readers and waits for them. It logs a warning, and returns no
+// error, if this takes longer than --drain-timeout.
 func (h *host) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), h.times.timeout)
 	defer cancel()
@@ -425,7 +425,7 @@ func (h *host) printKubeAPI(stdout io.Writer) {
 	}
 }
 
-// public returns the addresses of the listeners that other machines can reach, or nil.
+// public returns the addresses that other machines can reach.
 func (l listeners) public() []string {
 	var public []string
 	for _, listener := range l.all() {

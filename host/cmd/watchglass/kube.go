@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// kubeFlags select the kube-apiserver and the credentials for it.
+// kubeFlags select the kube-apiserver and the credentials.
 type kubeFlags struct {
 	kubeconfig string
 	context    string
@@ -28,7 +28,7 @@ func (f *kubeFlags) add(flags *pflag.FlagSet) {
 func (f *kubeFlags) given() bool { return f.kubeconfig != "" || f.context != "" || f.inCluster }
 
 // metricsInterval returns the value for kube.Config.MetricsInterval, which is negative if
-// --metrics-interval is 0. It returns an error for a value out of range.
+// --metrics-interval is 0.
 func (f *kubeFlags) metricsInterval() (time.Duration, error) {
 	switch {
 	case f.metrics == 0:

@@ -31,7 +31,7 @@ func newDiscovery(c *connector.Connector, config connector.Config) http.Handler 
 	return kubeapi.New(kubeapi.Config{Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Server: "watchglass", Limits: c.Limits()})
 }
 
-// serve serves requests until shutdown is called, and then returns nil.
+// serve serves requests until shutdown.
 func (k *kubeAPI) serve(listener net.Listener) error {
 	if err := k.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

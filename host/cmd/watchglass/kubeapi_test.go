@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kubeURL waits until the command prints the URL of the Kubernetes API, and returns the
-// URL.
+// kubeURL waits until the command prints the address of the Kubernetes API.
 func (c *command) kubeURL() string {
 	return strings.Fields(c.find(`kubectl --server http://[0-9.:]+ get`))[2]
 }

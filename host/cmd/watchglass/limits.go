@@ -6,8 +6,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// addLimits adds a flag for every limit, and returns the Set in which the flags store
-// their values.
+// addLimits adds a flag for every limit and returns the Set that the flags write to.
 func addLimits(flags *pflag.FlagSet) *limit.Set {
 	set := limit.NewSet()
 	for _, l := range limit.All() {

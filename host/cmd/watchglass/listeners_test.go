@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/listen"
 )
 
-// exhausted is a listener whose process has no free file descriptors: every Accept fails.
+// exhausted is a listener without free file descriptors.
 type exhausted struct{ net.Listener }
 
 func (exhausted) Accept() (net.Conn, error) { return nil, syscall.EMFILE }

@@ -16,8 +16,8 @@ func (f *logFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "log-format", "text", "format of the log: text or json")
 }
 
-// warnings returns a logger for commands that print to a terminal. The logger omits times
-// and levels below warn, so it prints only problems, such as an unreadable object.
+// warnings returns a logger for commands that print to a terminal. The logger prints only
+// problems, such as an unreadable object, without the time.
 func warnings(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
 		Level: slog.LevelWarn,

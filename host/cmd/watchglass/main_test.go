@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// output collects the output of a command and wakes a goroutine that waits for more.
+// output collects the output of a command and wakes waiting readers.
 type output struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
@@ -83,7 +83,7 @@ func (c *command) stop() int {
 	return c.code
 }
 
-// find waits for a match in the stdout of the command, and returns the matching text.
+// find waits for a match in the stdout of the command.
 func (c *command) find(pattern string) string {
 	c.t.Helper()
 	return c.findIn(c.out, pattern)
@@ -109,7 +109,7 @@ func (c *command) findIn(out *output, pattern string) string {
 	}
 }
 
-// url waits until the command prints its URL, and returns the URL.
+// url waits until the command prints its address.
 func (c *command) url() string {
 	_, url, _ := strings.Cut(c.find(`(?:demo|serve): https?://[0-9.:]+`), " ")
 	return url

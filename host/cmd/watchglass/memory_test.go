@@ -53,7 +53,7 @@ func TestMemoryStaysBelowTheCeilingUnderLoad(t *testing.T) {
 	}
 	assert.Equal(t, "max-memory", refused)
 	assert.Contains(t, p.log.String(), "memory is above the limit")
-	for range 50 { // the load continues after the first refusal
+	for range 50 { // the load continues
 		r := dial(t, url, "")
 		hangUp(r)
 	}

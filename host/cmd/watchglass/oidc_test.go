@@ -61,7 +61,7 @@ func startIssuer(t *testing.T) *tokenIssuer {
 	return i
 }
 
-// token returns a signed ID token that is valid for an hour.
+// token signs an ID token.
 func (i *tokenIssuer) token(t *testing.T, user, audience string) string {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
@@ -96,7 +96,7 @@ func TestServeAcceptsIDTokens(t *testing.T) {
 }
 
 // subscribe connects over WebSocket with a token and subscribes to pods. It returns the
-// code of the refusal, or 0 if the subscription succeeds.
+// code of the refusal, or 0.
 func subscribe(t *testing.T, url, token string) int {
 	t.Helper()
 	ws, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(url, "http")+"/watch", &websocket.DialOptions{Subprotocols: []string{wire.Subprotocol}})

@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// closedSource is a source that delivers no data until the channel opened is closed.
+// closedSource is a source that delivers no data until it is opened.
 type closedSource struct {
 	*memory.Source
 	opened chan struct{}
@@ -34,8 +34,8 @@ func (c closedSource) Stream(ctx context.Context, r api.Resource, from api.Resou
 	}
 }
 
-// Both addresses report that the server is ready only once the connector has cached the
-// resources of --preload.
+// Both addresses report that the server is ready when the resources of --preload are
+// cached.
 func TestServerIsReadyOnceResourcesArePreloaded(t *testing.T) {
 	src := closedSource{memory.New(), make(chan struct{})}
 	var l listeners

@@ -37,7 +37,7 @@ type printer struct {
 	schema api.Schema
 	now    func() time.Time
 
-	custom     bool // print only the columns of --output custom-columns
+	custom     bool // print only the chosen columns
 	namespaces bool // print a column with the namespace
 	noHeaders  bool
 	events     bool // print a column with the type of the event
@@ -197,7 +197,7 @@ func (p *printer) jsonList(objects []object, rv api.ResourceVersion) error {
 	return err
 }
 
-// single writes one object as indented JSON, without a list around it.
+// single writes one object, without a list around it.
 func (p *printer) single(o object) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, o.JSON(), "", indent); err != nil {

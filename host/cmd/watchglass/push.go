@@ -170,8 +170,8 @@ func (f *pushFlags) resolved() ([]api.Resource, error) {
 	return resolveAll("--resources", f.resources)
 }
 
-// token returns the token in the token file, or "" without --token-file. It reads the file
-// each time, because another program may renew the token.
+// token reads the token from the token file, which another program may renew. Without
+// --token-file, it returns "".
 func (f *pushFlags) token() (string, error) {
 	if f.tokenFile == "" {
 		return "", nil

@@ -52,8 +52,7 @@ func TestPush(t *testing.T) {
 	assert.Contains(t, c.log.String(), "403 Forbidden: test may read from this object, but not feed it")
 }
 
-// awaitPushed waits until the edge object has a live collection with the given number of
-// pods.
+// awaitPushed waits until the object is live with the given number of pods.
 func awaitPushed(t *testing.T, address string, pods int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

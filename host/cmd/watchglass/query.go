@@ -35,12 +35,11 @@ func (q *queryFlags) add(cmd *cobra.Command) {
 
 func (q *queryFlags) isSet() bool { return q.search != "" || q.where != "" || len(q.sortBy) > 0 }
 
-// readsView reports whether the command reads its rows from a view, because a query or an
-// added column needs one.
+// readsView reports whether rows come from a view.
 func (f *readFlags) readsView() bool { return f.query.isSet() || len(f.added.columns) > 0 }
 
-// checkQuery returns an error for a query that is invalid for every schema, or that does
-// not fit the other flags.
+// checkQuery reports errors in a query that need no schema to detect, and conflicts with
+// other flags.
 func (f *readFlags) checkQuery() error {
 	for _, keys := range f.query.sortBy {
 		switch key := strings.TrimLeft(keys, " -"); {

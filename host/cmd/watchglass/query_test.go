@@ -166,7 +166,7 @@ func TestGetReportsMistakesInQueries(t *testing.T) {
 	require.Equal(t, "No resources found in default namespace.\n", stderr)
 }
 
-// get prints and sorts more objects than the window of one view can contain.
+// get sorts more objects than the window of a view can contain.
 func TestGetSortsMoreObjectsThanAWindowHas(t *testing.T) {
 	c := newCluster(t)
 	const pods = 20_050
@@ -258,8 +258,7 @@ func TestGetQueriesTimesThatTheTableHides(t *testing.T) {
 	}
 }
 
-// column returns the header line of a table, and the cells of one column, separated by
-// spaces.
+// column returns the header of a table, and the cells of a column.
 func column(table, name string) (header, cells string) {
 	lines := strings.Split(strings.TrimSpace(table), "\n")
 	var all []string

@@ -26,8 +26,7 @@ func replace(t *testing.T, to, from string) {
 	require.NoError(t, os.WriteFile(to, content, 0o600))
 }
 
-// handshakes reports whether a TLS handshake with a server that must have a certificate of
-// the pool succeeds.
+// handshakes reports whether the certificate of a TLS server verifies against the pool.
 func handshakes(address string, pool *x509.CertPool) bool {
 	conn, err := tls.Dial("tcp", address, &tls.Config{RootCAs: pool})
 	if err != nil {

@@ -26,8 +26,8 @@ func (f *hostFlags) configurable(cmd *cobra.Command) {
 	}
 }
 
-// foreign returns a function that reports whether a name is a setting of some command or
-// of the edge, so that an unused variable is no error.
+// foreign returns a function that reports whether a variable belongs to any command or to
+// the edge.
 func foreign(root *cobra.Command) func(name string) bool {
 	return func(name string) bool {
 		switch name {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serving contains the names of the commands that accept settings.
+// serving contains the commands with settings.
 var serving = []string{"serve", "demo", "push"}
 
 func TestSettingsComeFromFlagsVariablesAndTheFile(t *testing.T) {

@@ -63,8 +63,7 @@ func reviewingCluster(t *testing.T) string {
 		`"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{"token":"connector"}}]}`)
 }
 
-// code sends a GET request with the given pairs of header names and values, and returns
-// the status code.
+// code sends a GET and returns the status code.
 func code(t *testing.T, client *http.Client, url string, headers ...string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -47,12 +47,12 @@ The resource is written as for get, and may also be an argument of its own.`,
 	return cmd
 }
 
-// treeReading is the state of one run of tree.
+// treeReading is one run of tree.
 type treeReading struct {
 	reading
 	client  *client.Client
 	below   []api.Resource
-	printed bool // the command has already printed a tree
+	printed bool // a tree was printed
 }
 
 func readTree(cmd *cobra.Command, f *readFlags, below, args []string) error {
@@ -209,9 +209,8 @@ type treePrinter struct {
 	rows [][]string
 }
 
-// add adds the row of a node, and the rows of the nodes below the node. The strings indent
-// and branch precede the name of the node. The strings indent and below precede the names
-// of its children.
+// add adds rows for a node and the nodes below it. The strings indent and branch precede
+// the name of the node, and indent and below precede the names of its children.
 func (p *treePrinter) add(n *client.TreeNode, indent, branch, below string) {
 	p.rows = append(p.rows, p.row(n, indent+branch))
 	for i, child := range n.Children {
@@ -238,7 +237,7 @@ func (p *treePrinter) row(n *client.TreeNode, prefix string) []string {
 	}
 	ready := cell("Ready")
 	if desired := cell("Desired"); ready != "" && desired != "" {
-		ready += "/" + desired // in one column, as in the table of pods
+		ready += "/" + desired // in one column, as for pods
 	} else if ready == "" {
 		ready = cell("Completions")
 	}

@@ -18,7 +18,7 @@ import (
 type tree struct {
 	*testing.T
 	address string
-	token   string // path of the file with the token of the feeds
+	token   string // path of a file with the token
 	store   *embedetcd.Server
 	churn   func()
 	readers []*command

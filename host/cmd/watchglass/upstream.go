@@ -95,15 +95,14 @@ func (f *kubeFlags) openKube(log *slog.Logger, files *reload.Watcher) (*upstream
 	return &upstream{source: src, name: "kube-apiserver " + src.Host(), ready: src.Ready, close: src.Close}, nil
 }
 
-// servingAnyway is the text that serve and demo log if the source is unreachable at the
-// start.
+// servingAnyway is the text that a host logs while its source is unreachable.
 const servingAnyway = "serving anyway; readers wait until the source answers"
 
-// retrying is the text that record and push log if the source is unreachable at the start.
+// retrying is the text that record and push log while their source is unreachable.
 const retrying = "retrying until the source answers"
 
 // warnUnreachable logs a warning if the source does not respond within three seconds. The
-// text meanwhile tells users what the command does until the source responds.
+// caller continues, because the source is retried.
 func warnUnreachable(ctx context.Context, log *slog.Logger, up *upstream, meanwhile string) {
 	bounded, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is the version of a release, which the linker sets: -X main.version=v1.2.3.
+// version is set by the linker: -X main.version=v1.2.3.
 var version string
 
 func newVersionCommand() *cobra.Command {

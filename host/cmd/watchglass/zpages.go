@@ -17,7 +17,7 @@ import (
 // the same pages of Kubernetes components.
 const zpageWarning = "Warning: This endpoint is for debugging by people. Its format may change."
 
-// status is the JSON document at /statusz, with the fields that Kubernetes components use.
+// status is the JSON of /statusz, with the fields of Kubernetes components.
 type status struct {
 	Kind     string `json:"kind"`
 	Metadata struct {

@@ -36,15 +36,15 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// follower is a client that reads from the module into a store. The function truth returns
-// the objects that this store must contain in the end.
+// follower is a client that reads from the module. The function truth returns the objects
+// that the store must finally contain.
 type follower struct {
 	name  string
 	store cache.Store
 	truth func() ([]runtime.Object, error)
 }
 
-// follow starts one client of each kind on the server that ours selects, and returns them.
+// follow starts one client of each kind.
 func follow(t *testing.T, ctx context.Context, ours *rest.Config) []follower {
 	ourClient, theirClient := clients.Typed(t, ours), clients.Typed(t, shared.config(admin))
 	informer := cache.NewSharedIndexInformer(

@@ -65,8 +65,8 @@ func compareDirect(t *testing.T) {
 	}
 }
 
-// withoutKind removes the kind before each name, such as "pod/", and sorts the rows.
-// kubectl prints kinds if the command names several resources.
+// withoutKind removes the kind before each name, such as "pod/", which kubectl prints for
+// several resources, and sorts the rows.
 func withoutKind(s *section) {
 	at := slices.Index(s.header, "NAME")
 	if at < 0 {
@@ -118,7 +118,7 @@ func (r *directRows) section(t *testing.T, schema *api.Schema, wide bool) sectio
 // time, such as the start of a running job.
 const longest = 20 * 365 * 24 * time.Hour
 
-// valueOf converts a cell that direct.mjs has printed as JSON to a value of the column.
+// valueOf converts a cell that direct.mjs has printed as JSON.
 func valueOf(c *api.Column, cell any) api.Value {
 	switch cell := cell.(type) {
 	case string:

@@ -11,8 +11,7 @@ func pod(name, metadata, spec, status string) hardObject {
 		`{"name":"a","image":"example.com/a:1"},{"name":"b","image":"example.com/b:1"}]` + spec + `},"status":{` + status + `}}`}
 }
 
-// container returns the JSON of a container status. The parameter rest contains its
-// further members.
+// container returns the status of a container.
 func container(name, restarts, rest string) string {
 	return `{"name":"` + name + `","image":"i","imageID":"","restartCount":` + restarts + `,` + rest + `}`
 }

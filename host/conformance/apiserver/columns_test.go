@@ -78,7 +78,7 @@ func sections(output string) []section {
 	return all
 }
 
-// cut splits a line at the offsets at which columns start.
+// cut splits a line at the starts of columns.
 func cut(line string, starts []int) []string {
 	var cells []string
 	for i, start := range starts {
@@ -141,8 +141,7 @@ func sameTables(t *testing.T, theirs, ours string, elapsed time.Duration) (cells
 	return cells
 }
 
-// served starts a server of the Kubernetes API that reads from the source, and returns its
-// URL.
+// served serves the Kubernetes API from a source, and returns the URL.
 func served(t *testing.T, src source.Source) string {
 	c := connector.New(connector.Config{Source: src, Logger: slog.New(slog.DiscardHandler)})
 	handler := kubeapi.New(kubeapi.Config{Backend: c.Backend()})
@@ -177,8 +176,7 @@ func get(t *testing.T, server, resources, format string) string {
 	return string(out)
 }
 
-// names returns resources in the notation of kubectl, such as "deployments.v1.apps",
-// separated by commas.
+// names returns resources in the form of kubectl, such as "deployments.v1.apps".
 func names(schemas []api.Schema) string {
 	var all []string
 	for _, s := range schemas {

@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// direct is a running Node program that reads from the server without a connector.
+// direct is a Node program that reads the server without a connector.
 type direct struct {
 	*testing.T
 	in  io.Writer
@@ -61,8 +61,7 @@ func (d *direct) has(resource string) (h holding) {
 	return h
 }
 
-// until waits until holds returns true for the program's state of a resource, and returns
-// this state.
+// until waits until holds returns true for the program's state.
 func (d *direct) until(resource string, holds func(h holding) bool) (last holding) {
 	d.Helper()
 	require.Eventually(d, func() bool {

@@ -119,7 +119,7 @@ func plain(v any) any {
 	return v
 }
 
-// plainAges replaces the ages in a table row, which change with time, by the word age.
+// plainAges replaces the ages in a row, which change with time.
 func plainAges(v map[string]any) {
 	cells, _ := v["cells"].([]any)
 	for i, cell := range cells {
@@ -190,7 +190,7 @@ func TestKubernetesAPIRespondsLikeTheServer(t *testing.T) {
 	shared.clear(t)
 	p := newTwins(t)
 	const one, many, inA = "/api/v1/namespaces/a/configmaps/map-0", "/api/v1/configmaps", "/api/v1/namespaces/a/configmaps"
-	require.Equal(t, 200, p.ask(p.ours.Client(), p.ours.URL, many, "").code) // the history of host/kubeapi begins with this list
+	require.Equal(t, 200, p.ask(p.ours.Client(), p.ours.URL, many, "").code) // its history begins with this list
 	var last api.ResourceVersion
 	for n := range 6 {
 		name := fmt.Sprintf("map-%d", n)

@@ -139,9 +139,8 @@ func (i *issuer) token(t *testing.T, changes jwt.MapClaims) string {
 	return i.sign(t, jwt.SigningMethodRS256, rsaKeyID, i.rsa, changes)
 }
 
-// identity returns the status code of a SelfSubjectReview, and the user and groups that a
-// server reports for a token. If the server refuses the token, identity returns only the
-// code.
+// identity returns the status code of a SelfSubjectReview with a token and, if the server
+// accepts the token, its user and groups.
 func identity(t *testing.T, client *http.Client, server, token string) (code int, user string, groups []string) {
 	t.Helper()
 	body := strings.NewReader(`{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`)

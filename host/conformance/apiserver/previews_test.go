@@ -147,7 +147,7 @@ func newPodProof(t *testing.T) string {
 		`"maxExpirationSeconds":3600,"pkixPublicKey":"` + base64.StdEncoding.EncodeToString(public) + `","proofOfPossession":"` + base64.StdEncoding.EncodeToString(proof) + `"`
 }
 
-// newAnchor returns a new root certificate in PEM format, as a JSON string.
+// newAnchor returns a root certificate as a JSON string.
 func newAnchor(t *testing.T) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)

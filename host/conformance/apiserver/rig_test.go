@@ -87,13 +87,12 @@ func (s *server) close() {
 	}
 }
 
-// config returns a client configuration for the user of a token.
+// config returns the client configuration of a user.
 func (s *server) config(token string) *rest.Config {
 	return &rest.Config{Host: s.URL, BearerToken: token, QPS: -1, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 }
 
-// kubeconfig writes a kubeconfig for the user of a token, and returns the path of the
-// file.
+// kubeconfig writes the kubeconfig of a user.
 func (s *server) kubeconfig(t *testing.T, token string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -107,8 +106,7 @@ func (s *server) request(method, path string, body []byte) (int, []byte, error) 
 	return s.Request(context.Background(), method, s.URL+path, admin, body)
 }
 
-// must is like request, but returns only the body, and fails the test if the server
-// reports an error.
+// must is like request, and fails the test if the server reports an error.
 func (s *server) must(t *testing.T, method, path, body string) []byte {
 	t.Helper()
 	code, answer, err := s.request(method, path, []byte(body))
@@ -138,7 +136,7 @@ func versionOf(object []byte) (api.ResourceVersion, error) {
 	return api.ParseResourceVersion(o.Metadata.ResourceVersion)
 }
 
-// put creates or replaces an object, and returns its new resource version.
+// put creates or replaces an object.
 func (s *server) put(resource api.Resource, key api.Key, value []byte) (api.ResourceVersion, error) {
 	path := collectionPath(resource, key.Namespace())
 	code, answer, err := s.request(http.MethodPut, path+"/"+key.Name(), value)
@@ -155,8 +153,7 @@ func (s *server) put(resource api.Resource, key api.Key, value []byte) (api.Reso
 }
 
 // delete deletes an object and returns the resource version of the deletion. The version
-// comes from the record of etcd's deletions, because the server's response does not
-// contain it.
+// is read from etcd, because the server's response does not contain it.
 func (s *server) delete(resource api.Resource, key api.Key) (api.ResourceVersion, error) {
 	known := s.seen.of(resource, key)
 	code, answer, err := s.request(http.MethodDelete, collectionPath(resource, key.Namespace())+"/"+key.Name(), nil)
@@ -169,7 +166,7 @@ func (s *server) delete(resource api.Resource, key api.Key) (api.ResourceVersion
 	return s.seen.after(resource, key, known)
 }
 
-// deletions watches etcd and records the version of the last deletion of each key.
+// deletions watches etcd and records the last deletion of each key.
 type deletions struct {
 	cancel context.CancelFunc
 	done   chan struct{}

@@ -51,8 +51,7 @@ func (r *rights) kubectl(server, token string, args ...string) (stdout, stderr s
 	return out.String(), complaint.String()
 }
 
-// bind creates a ClusterRole with the given rules, and binds it to a user until the test
-// ends.
+// bind creates a ClusterRole with rules and binds it to a user.
 func bind(t *testing.T, user, rules string) {
 	const group = "/apis/rbac.authorization.k8s.io/v1/"
 	t.Cleanup(func() {
@@ -124,7 +123,7 @@ func TestKubectlAuthWhoami(t *testing.T) {
 	}
 }
 
-// rule is one line of the output of kubectl auth can-i --list.
+// rule is a line of kubectl auth can-i --list.
 type rule struct{ resource, path, name, verbs string }
 
 var ruleLine = regexp.MustCompile(`^(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]$`)

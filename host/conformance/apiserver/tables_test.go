@@ -37,7 +37,7 @@ var forms = []form{
 	{"TableWithMetadata", tables, "Metadata"},
 }
 
-// open sends a request for all pods in this form, and returns the body of the response.
+// open sends a request for all pods.
 func (f form) open(b *testing.B, encoding, parameters string) io.ReadCloser {
 	b.Helper()
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, shared.URL+"/api/v1/pods?includeObject="+f.include+parameters, nil)
@@ -99,7 +99,7 @@ func BenchmarkTables(b *testing.B) {
 	b.Run("Read", benchmarkReads)
 }
 
-// serverCPU returns the processor time that the server has used so far.
+// serverCPU returns the processor time of the server so far.
 func serverCPU(b *testing.B) time.Duration {
 	used, err := shared.CPU()
 	require.NoError(b, err)
@@ -162,7 +162,7 @@ func (f form) benchmarkWatch(b *testing.B, cluster *clustersim.Cluster, pods *po
 	b.ReportMetric(float64(compressed)/float64(events), "gzip-B/event")
 }
 
-// gzipped returns the size in bytes of a text after compression by gzip -6.
+// gzipped returns the size of a text after gzip -6.
 func gzipped(b *testing.B, text []byte) int64 {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)

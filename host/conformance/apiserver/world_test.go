@@ -96,8 +96,7 @@ func withVersion(t *testing.T, path, definition string) string {
 	return string(b)
 }
 
-// listSink is a source.Sink that collects the keys of a list, and then ends the stream
-// with errListed.
+// listSink collects only the keys of a list.
 type listSink struct{ keys []string }
 
 var errListed = errors.New("listed")

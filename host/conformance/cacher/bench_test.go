@@ -25,7 +25,7 @@ const (
 	manyWatches = 10_000
 	manyPods    = 5000
 	manyApps    = 1000
-	perEvent    = manyWatches / manyApps // number of watches that match a change
+	perEvent    = manyWatches / manyApps // watches that match a change
 	// perTheirs is the number of changes that core/cacher processes per change of the
 	// library, so that the time of core/cacher is measurable.
 	perTheirs = 500
@@ -35,8 +35,8 @@ const (
 	quiet = 10 * time.Millisecond
 )
 
-// crowd contains both caches, core/cacher and the library's cache, with the same objects
-// and the same ten thousand watches. Each change matches ten watches.
+// crowd contains both caches, with the same objects and the same ten thousand watches.
+// Each change matches ten watches.
 type crowd struct {
 	*world
 	list      []*example.Pod

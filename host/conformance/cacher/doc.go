@@ -19,31 +19,28 @@
 // dispatched events and of ended watches, the timer of bookmarks, the length of queues,
 // and the signal at the end of a watch's initial events.
 //
-// The tests do not compare the following behavior, because core/cacher documents a
-// difference, or because a comparison is impossible. The word ours means core/cacher:
+// The tests do not compare the following, because core/cacher (ours) documents a
+// difference or a comparison is impossible:
 //
 //   - Both send bookmarks with a jitter of up to a quarter of a second. The tests advance
 //     time so that the jitter has no effect.
 //   - A relist ends the library's watches, whereas watches of ours deliver the difference.
 //     The tests compare watches up to the relist.
 //   - The library forwards some lists to the storage, which does not exist in these tests.
-//     The tests do not compare these lists, which ours may serve from its history.
+//     These lists are not compared. Ours may serve them from its history.
 //   - With a continue token and resource version "0", the library ignores the limit, as it
 //     does for a first page. Ours applies the limit.
 //   - If a field selector names the only namespace or object that can match, the library
 //     reads only this namespace or object. Continue tokens of the library are relative to
 //     this narrow scope, and tokens of ours to the scope of the request. Lists with such a
 //     selector therefore have no limit in these tests.
-//   - If a request has several errors, each side may report any of them. The tests compare
-//     the contents of continue tokens. Ours accepts only the format of tokens that both
-//     sides write.
+//   - If a request has several errors, each side may report any of them. Continue tokens
+//     are compared by their contents. Ours accepts only the format that both sides write.
 //   - Before the first list, the library returns an error, and ours waits. The tests
-//     compare the result of ours with the result of a second request to the library after
-//     the list.
+//     compare the result of ours with a second result of the library, after the list.
 //   - The library measures the wait for slow consumers by the machine's clock, and ours by
 //     the virtual clock. The tests therefore compare the events of a slow watch, but not
 //     the time at which the watch ends.
 //   - Ours rejects a resource version with leading zeros, and the library accepts it.
-//   - The tests contain no events that share a resource version, because Kubernetes has
-//     none.
+//   - Events that share a resource version do not exist in Kubernetes.
 package cacher

@@ -56,8 +56,7 @@ func (w *world) step() {
 	}
 }
 
-// burst makes 50 to 250 changes, and sometimes four times as many, so that the windows
-// evict events.
+// burst makes so many changes that the windows evict events or grow.
 func (w *world) burst() {
 	n := 50 + w.random.Intn(200)
 	if w.oneIn(8) {
@@ -68,8 +67,7 @@ func (w *world) burst() {
 	}
 }
 
-// quiet makes progress without changes, opens watches, and advances the time by more than
-// a minute.
+// quiet advances the version and the time without changes.
 func (w *world) quiet() {
 	w.t.Helper()
 	w.progress()
@@ -80,7 +78,7 @@ func (w *world) quiet() {
 }
 
 // nextDeadline returns the time until the deadline of a watch, or up to three seconds
-// less. Without a deadline, it returns a minute.
+// less.
 func (w *world) nextDeadline() time.Duration {
 	for _, p := range w.pairs {
 		if left := p.deadline.Sub(w.now); left > 0 {
@@ -174,8 +172,7 @@ func (w *world) watchSomething() {
 	w.register(w.startWatch(w.watchRequest(4), false, nil))
 }
 
-// register counts whether a new watch was started or refused, and adds a started watch to
-// the pairs.
+// register counts the outcome of a new watch, and adds a started watch to the pairs.
 func (w *world) register(p *pair) {
 	w.t.Helper()
 	if p.our == nil {
@@ -220,8 +217,8 @@ func (w *world) listSomething() {
 	w.pages(*r)
 }
 
-// waitForSomething sends a request for a future version. In one of three cases, the
-// request times out; otherwise changes reach the version.
+// waitForSomething requests a future version. Changes reach this version, or the request
+// times out.
 func (w *world) waitForSomething() {
 	w.t.Helper()
 	r := w.selection()
@@ -298,8 +295,7 @@ func (w *world) beginAsked() {
 	}
 }
 
-// common lists the situations that must occur at least once if the tests run ten or more
-// worlds.
+// common lists the situations that must occur at least once in ten or more worlds.
 var common = []string{
 	"a watch started", "a watch refused", "a watch too old", "a watch from the past", "a wait that ends", "a wait in vain",
 	"a watch that times out", "a slow watch that catches up", "a slow watch that is ended", "a slow watch that is drained",

@@ -105,8 +105,8 @@ func (w *world) sameAnswer(r *request, ours, theirs *answer) {
 	}
 }
 
-// pages requests all pages of a list from both sides. Each request uses the continue token
-// of a randomly chosen side. Objects may change between the pages.
+// pages requests all pages of a list from both sides. Each request uses the token of a
+// random side. Objects may change between the pages.
 func (w *world) pages(r request) {
 	w.t.Helper()
 	ours, theirs := w.list(&r, false, nil)

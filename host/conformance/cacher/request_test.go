@@ -72,8 +72,8 @@ func (r *request) listOptions() (cacher.ListOptions, *api.Status) {
 	}, refused
 }
 
-// storageOptions processes a request like the REST layer of kube-apiserver. It parses the
-// request, sets defaults, validates the options, and returns them with the storage key.
+// storageOptions processes a request as the REST layer of kube-apiserver does. It parses
+// the request, sets defaults, validates, and returns the storage key.
 func (w *world) storageOptions(r *request, watch bool) (ctx context.Context, key string, opts storage.ListOptions, err error) {
 	ctx = context.WithValue(context.Background(), fromReader{}, true)
 	asked := internalversion.ListOptions{
@@ -139,7 +139,7 @@ type token struct {
 }
 
 // readToken formats the version and start key of a continue token, without the leading
-// slash of the key. An invalid token is returned in quotes.
+// slash of the key.
 func readToken(text string) string {
 	if text == "" {
 		return ""
@@ -173,9 +173,8 @@ func refusal(code int, reason, message string) string {
 	return text
 }
 
-// sameRefusal reports whether both sides return equal errors, or none. If a selector is
-// invalid, any two errors count as equal, because each side may report a different error
-// of the request.
+// sameRefusal reports whether two errors are equal. If a selector is invalid, any two
+// errors are equal, because each side may report another fault of the request.
 func (r *request) sameRefusal(theirs, ours string) bool {
 	_, err := labels.Parse(r.labels)
 	_, fieldErr := fields.ParseSelector(r.fields)

@@ -10,8 +10,8 @@ import (
 )
 
 // slow is a watch that the test does not read for a while, so that its queues fill and it
-// may end. Only one slow watch exists at a time, because the library's metric of ended
-// watches does not name the watches.
+// may end. Only one exists at a time, because the library's metric of ended watches does
+// not name them.
 //
 // The library's watch holds one more event between its two queues, and its first queue
 // also contains events that do not match. The library may therefore end the watch a little
@@ -21,7 +21,7 @@ type slow struct {
 	*pair
 	initial    bool // the watch is blocked in the initial events
 	filled     int  // required length of the library's second queue
-	paused     bool // the test read the watch before, and paused its consumer
+	paused     bool // its consumer is paused
 	ending     bool
 	ended      [2]int // number of watches that core/cacher and the library had ended before
 	unregister func()
@@ -85,8 +85,8 @@ func (w *world) broadRequest() *request {
 	return &r
 }
 
-// unread starts a watch that the test does not read, and waits until its initial events
-// are delivered or fill the queue.
+// unread starts a watch without reading it, and waits until its initial events are
+// delivered or fill the queue.
 func (w *world) unread(r *request) *pair {
 	w.t.Helper()
 	p := w.ourWatch(r)
@@ -102,9 +102,8 @@ func (w *world) ended() [2]int {
 	return [2]int{w.ours.Watches().Counts().Terminated, w.theirs.terminated()}
 }
 
-// settle waits after a change until the library's watch has all events that fit into its
-// queue, or has ended. If core/cacher waits for the slow watch, settle advances the clock
-// to end this wait.
+// settle waits after a change until the library's watch has a full queue, has all events,
+// or has ended. It then advances the clock if core/cacher waits for the watch.
 func (s *slow) settle(w *world) {
 	w.t.Helper()
 	events := s.their.ResultChan()
@@ -148,8 +147,8 @@ func (w *world) readSlow() {
 	w.pairs = append(w.pairs, s.pair)
 }
 
-// outcome describes what happened to the slow watch. The parameter events is the number of
-// events that core/cacher had delivered before reading resumed.
+// outcome describes what happened to the watch. The parameter events is the number of
+// events that core/cacher delivered before reading resumed.
 func (s *slow) outcome(events int) string {
 	news := s.ours.events[events:]
 	switch {

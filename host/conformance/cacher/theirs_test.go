@@ -68,8 +68,8 @@ type progressSupported struct{ feature.FeatureSupportChecker }
 
 func (progressSupported) Supports(f storage.Feature) bool { return f == storage.RequestWatchProgress }
 
-// clock is a virtual clock. It counts the waits for future versions, which are the only
-// callers of After, and how often the library sets the timer of bookmarks.
+// clock counts the waits for future versions, which are the only callers of After. It also
+// counts how often the timer of bookmarks is set.
 type clock struct {
 	*clocktesting.FakeClock
 	waits, ticks atomic.Int64
@@ -115,8 +115,8 @@ type source struct {
 
 var errPassedOn = errors.New("passed on to the storage")
 
-// fromReader marks the context of requests by the tests, to distinguish them from requests
-// of the cache itself.
+// fromReader marks the context of the tests' requests, to distinguish them from the
+// cache's own requests.
 type fromReader struct{}
 
 func (s *source) GetList(ctx context.Context, _ string, _ storage.ListOptions, list runtime.Object) error {
@@ -198,7 +198,7 @@ func newTheirs(t testing.TB, now time.Time, state func() ([]example.Pod, uint64)
 	return th
 }
 
-// open allows the cache to list for the first time, and waits until the cache is ready.
+// open allows the cache to list for the first time.
 func (th *theirs) open() {
 	th.t.Helper()
 	th.opened()
@@ -278,7 +278,7 @@ func (th *theirs) passes(now time.Time, tick bool, rv uint64) {
 	}
 }
 
-// relist makes the cache list again, and waits until it is ready.
+// relist makes the cache list again.
 func (th *theirs) relist() {
 	before := th.source.listed()
 	status := apierrors.NewResourceExpired("compacted").Status()

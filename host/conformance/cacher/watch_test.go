@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// tale is the formatted output of a watch on one side.
+// tale is the formatted output of a watch.
 type tale struct {
 	events []string
 	marked uint64 // resource version of the last bookmark
@@ -45,7 +45,7 @@ func (t *tale) bookmark(rv uint64, end bool) {
 	t.events = append(t.events, text)
 }
 
-// endOfInitial is the text that marks the bookmark after the initial events.
+// endOfInitial marks the bookmark after the initial events.
 const endOfInitial = ", the end of the initial events"
 
 func (t *tale) end(how string) { t.events = append(t.events, how) }
@@ -59,7 +59,7 @@ func describePod(p *example.Pod) string {
 	return describe(keyOf(p), p.ResourceVersion, labels.Set(p.Labels).String(), string(p.Status.Phase))
 }
 
-// pair is one watch that runs on both sides, in core/cacher and in the library.
+// pair is one watch on both sides.
 type pair struct {
 	request *request
 	refused string // error before the stream began
@@ -79,8 +79,7 @@ type pair struct {
 	stopped bool // set by the consumer
 }
 
-// begun is the signal by which the library reports that it has delivered the initial
-// events.
+// begun signals that the library has delivered the initial events.
 type begun struct {
 	once sync.Once
 	done chan struct{}
@@ -144,7 +143,7 @@ func (p *pair) leaveLost(w *world) {
 	p.waitForEnd(w)
 }
 
-// follow reads the output of the library until the watch ends.
+// follow reads the library's side until its end.
 func (p *pair) follow() {
 	for {
 		select {
@@ -235,8 +234,7 @@ func (p *pair) waitForEnd(w *world) {
 	w.theirs.waitFor("the end of a watch", func() bool { return p.holds(func() bool { return p.over }) })
 }
 
-// expire ends the library's watch if its deadline has passed, as the handler of
-// kube-apiserver does.
+// expire ends the library's watch at its deadline, as kube-apiserver does.
 func (p *pair) expire(w *world) {
 	w.t.Helper()
 	if !p.deadline.IsZero() && !p.deadline.After(w.now) && !p.holds(func() bool { return p.over }) {
@@ -256,8 +254,8 @@ func (w *world) startWatch(r *request, waits bool, meanwhile func()) *pair {
 	return p
 }
 
-// follows starts to read the output of the library, waits for the end of the initial
-// events, and compares the events so far.
+// follows starts reading the library's side, waits for the end of the initial events, and
+// compares the events so far.
 func (p *pair) follows(w *world) {
 	w.t.Helper()
 	go p.follow()

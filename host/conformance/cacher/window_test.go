@@ -10,9 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// probe requests a watch from a version that is too old; the error names the oldest
-// available version. Sometimes it also starts watches from the oldest version and the
-// version before.
+// probe requests a watch from a version that is too old. Sometimes it also starts watches
+// from the oldest available version and the version before.
 func (w *world) probe() {
 	w.t.Helper()
 	w.startWatch(&request{rv: "1"}, false, nil).stop(w)

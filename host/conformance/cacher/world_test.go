@@ -28,7 +28,7 @@ type world struct {
 	t          testing.TB
 	random     chance
 	namespaced bool
-	hurried    bool // make no relists, because the library takes a second for each
+	hurried    bool // no relists, because each takes the library a second
 	now        time.Time
 	ticked     time.Time     // time of the last bookmarks, on both sides
 	pace       time.Duration // maximum length of a period without changes
@@ -50,8 +50,8 @@ var podSchema = api.Schema{
 	Fields: []string{"metadata.name", "spec.nodeName", "status.phase", "metadata.namespace"},
 }
 
-// newWorld returns a world with some objects of a namespaced or cluster-scoped resource.
-// Neither side has listed the objects yet.
+// newWorld creates some objects of a namespaced or cluster-scoped resource. Neither side
+// has listed them.
 func newWorld(t testing.TB, random chance) *world {
 	w := &world{
 		t: t, random: random, namespaced: random.Intn(4) > 0, seen: map[string]int{}, pods: map[string]*example.Pod{},
@@ -84,7 +84,7 @@ func newSeededWorld(t testing.TB, seed int64) *world {
 	return newWorld(t, rand.New(rand.NewSource(seed)))
 }
 
-// begin makes both sides list, and starts a watch that matches everything.
+// begin lists on both sides.
 func (w *world) begin() {
 	w.t.Helper()
 	w.theirs.open()
@@ -146,7 +146,7 @@ func (w *world) key() string {
 	return w.pick(namespaces...) + "/p" + strconv.Itoa(w.random.Intn(7))
 }
 
-// makePod stores and returns a pod with the next version and random content.
+// makePod stores and returns the next version of a pod.
 func (w *world) makePod(key string) *example.Pod {
 	w.rv += 1 + uint64(w.random.Intn(2))
 	p := &example.Pod{}
@@ -167,7 +167,7 @@ func (w *world) makePod(key string) *example.Pod {
 	return p
 }
 
-// change makes a random change on both sides, and waits until both have delivered it.
+// change makes a change on both sides, and waits until it is delivered.
 func (w *world) change() {
 	w.t.Helper()
 	key := w.key()

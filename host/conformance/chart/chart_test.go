@@ -53,14 +53,13 @@ func load(t *testing.T) *chart.Chart {
 	return c
 }
 
-// render returns the output of the chart for the given values, by the name of the
-// template.
+// render returns the output of the chart, by template.
 func render(t *testing.T, values string) (map[string]string, error) {
 	t.Helper()
 	parsed, err := loader.LoadValues(strings.NewReader(values))
 	require.NoError(t, err)
 	c := load(t)
-	c.Metadata.Version, c.Metadata.AppVersion = "0.2.0", "v0.2.0" // a release of the chart sets both versions
+	c.Metadata.Version, c.Metadata.AppVersion = "0.2.0", "v0.2.0" // a release sets both
 	options := common.ReleaseOptions{Name: "watchglass", Namespace: "watchglass", Revision: 1, IsInstall: true}
 	merged, err := util.ToRenderValues(c, parsed, options, common.DefaultCapabilities)
 	if err != nil {
@@ -177,9 +176,8 @@ func TestResourcesAreTheDefaultOfTheSizingTable(t *testing.T) {
 	require.Regexp(t, fmt.Sprintf(`requests:\s+cpu: %v\s+memory: %v\s+limits:\s+memory: %v\n`, requests["cpu"], requests["memory"], limits["memory"]), string(base))
 }
 
-// TestPlainManifestsRollOutAsTheChartDoes checks the plain manifests and the chart for the
-// same rollout settings. With these settings, readers resume without a new list when a
-// rollout replaces replicas.
+// TestPlainManifestsRollOutAsTheChartDoes checks that the plain manifests and the chart
+// have the settings that let readers resume without a new list after a rollout.
 func TestPlainManifestsRollOutAsTheChartDoes(t *testing.T) {
 	rendered, err := render(t, "")
 	require.NoError(t, err)

@@ -90,8 +90,7 @@ func TestManifestsAreAdmittedUnderRestricted(t *testing.T) {
 	}
 }
 
-// pod returns the JSON of the pod that the controller of a Deployment would create. If
-// change is not nil, it first changes the spec.
+// pod returns the pod that the controller of a Deployment would create.
 func pod(t *testing.T, d appsv1.Deployment, change func(*corev1.PodSpec)) string {
 	t.Helper()
 	p := corev1.Pod{ObjectMeta: d.Spec.Template.ObjectMeta, Spec: d.Spec.Template.Spec}

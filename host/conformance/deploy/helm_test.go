@@ -11,13 +11,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// httpWarning is the warning in the notes that Helm prints for a release without TLS.
+// httpWarning is part of the notes of a release without TLS.
 const httpWarning = "Warning: tokens travel over plain HTTP."
 
 const helmBinary = "../chart/bin/helm-v4.3.1"
 
-// tryHelm runs helm as the administrator, in the namespace watchglass, and returns its
-// combined output.
+// tryHelm runs helm as the administrator, in the namespace of the release.
 func (c *cluster) tryHelm(t *testing.T, args ...string) (output string, err error) {
 	t.Helper()
 	require.FileExists(t, helmBinary, "run make conformance, which builds it")
@@ -116,8 +115,7 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 	require.Empty(t, added(after, before), "and the namespace stays")
 }
 
-// TestHelmReleasesDoNotCollide installs and uninstalls a second release, in a namespace of
-// its own.
+// TestHelmReleasesDoNotCollide installs a second release, in another namespace.
 func TestHelmReleasesDoNotCollide(t *testing.T) {
 	c := newCluster(t)
 	c.helm(t, "install", "watchglass", examples+"/chart", "--create-namespace")

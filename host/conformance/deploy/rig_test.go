@@ -32,7 +32,7 @@ type cluster struct {
 	kubeconfig string
 }
 
-// newCluster starts a cluster, and stops it when the test ends.
+// newCluster starts a cluster that ends with the test.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	for _, path := range []string{kubectl, binary} {
@@ -46,7 +46,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// config writes a kubeconfig for the user of a token, and returns the path of the file.
+// config writes the kubeconfig of a user.
 func (c *cluster) config(t *testing.T, token string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")

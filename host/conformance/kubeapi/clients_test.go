@@ -28,7 +28,7 @@ import (
 	"github.com/watchglass/watchglass/host/conformance/internal/clients"
 )
 
-// reader is a client with a store that must converge to the state of the source.
+// reader is a client's store that must converge to the state of the source.
 type reader struct {
 	name     string
 	resource api.Resource
@@ -40,7 +40,7 @@ type reader struct {
 
 func all(write) bool { return true }
 
-// readers starts one client of each kind, and returns them.
+// readers starts one client of each kind.
 func readers(r *rig, ctx context.Context) []reader {
 	var started []reader
 	start := func(name string, resource api.Resource, matches func(write) bool, informer cache.SharedIndexInformer, expected func(*testing.T, write) any) {
@@ -110,8 +110,7 @@ func asMetadata(t *testing.T, w write) any {
 	return &o
 }
 
-// untyped returns a typed object without its kind, which clients may omit, and an
-// unstructured object unchanged.
+// untyped returns a typed object without its kind, which clients may omit.
 func untyped(o any) any {
 	if _, ok := o.(*unstructured.Unstructured); ok {
 		return o

@@ -131,8 +131,8 @@ func (w *worker) get(path string) (code int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// ServeHTTP forwards a request to the edge. Except during churn, it first waits until the
-// Durable Object has all earlier writes, which arrive with a delay.
+// ServeHTTP forwards a request. Except during churn, it first waits until the Durable
+// Object has all earlier writes, which arrive with a delay.
 func (w *worker) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 	if !w.rough.Load() {
 		w.catchUp()

@@ -35,7 +35,7 @@ func (r *rig) kubectl(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// output runs a kubectl command that must succeed, and returns its stdout.
+// output runs a command to completion and returns its output.
 func (r *rig) output(args ...string) string {
 	r.Helper()
 	command := r.kubectl(r.Context(), args...)
@@ -46,7 +46,7 @@ func (r *rig) output(args ...string) string {
 	return string(text)
 }
 
-// complains runs a kubectl command that must fail, and returns its combined output.
+// complains runs a command that must fail, and returns its output.
 func (r *rig) complains(args ...string) string {
 	r.Helper()
 	text, err := r.kubectl(r.Context(), args...).CombinedOutput()
@@ -54,7 +54,7 @@ func (r *rig) complains(args ...string) string {
 	return string(text)
 }
 
-// columns splits each line of a text into fields at white space.
+// columns splits each line into its fields.
 func columns(text string) [][]string {
 	var lines [][]string
 	for line := range strings.Lines(text) {

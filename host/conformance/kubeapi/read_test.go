@@ -100,8 +100,8 @@ func TestPagerListsEveryObject(t *testing.T) {
 		assert.True(r, paged)
 		r.equal(pods, list.(metav1.ListInterface).GetResourceVersion(), items(r.T, list))
 
-		// The history evicts the version of the first page before the pager requests the second
-		// page, so the pager falls back to a list without limit.
+		// The history evicts the version of the first page before the second is requested, so
+		// the pager falls back to a list without limit.
 		pages := 0
 		p = pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			if pages++; pages == 2 {
@@ -133,8 +133,7 @@ func (r *rig) evictHistory(random *rand.Rand) {
 	require.NoError(r, err)
 }
 
-// versions returns the API group versions of the reviews and of the catalog's resources,
-// sorted.
+// versions returns the group versions of the reviews and of the catalog's resources.
 func versions() []string {
 	all := []string{"authentication.k8s.io/v1", "authorization.k8s.io/v1"}
 	for _, s := range catalog.All() {

@@ -48,7 +48,7 @@ type rig struct {
 	handler http.Handler
 	url     string
 	rough   atomic.Bool  // watches are interrupted at random
-	watches atomic.Int64 // number of watches that were requested while rough was set
+	watches atomic.Int64 // watches while rough is set
 	expired atomic.Int64 // number of these watches that ended with 410
 
 	mu       sync.Mutex
@@ -64,15 +64,14 @@ type write struct {
 	value    []byte
 }
 
-// behind contains functions that start a backend and return its handler, by the name of
-// the backend.
+// behind contains functions that start a backend, by its name.
 var behind = map[string]func(*rig) http.Handler{
 	"connector": func(r *rig) http.Handler { return r.serve(r.connector().Backend()) },
 	"module":    func(r *rig) http.Handler { return r.serve(r.module()) },
 	"edge":      atTheEdge,
 }
 
-// eachBackend runs a test once per backend, each time with a new rig.
+// eachBackend runs a test on every backend.
 func eachBackend(t *testing.T, test func(r *rig)) {
 	for name, open := range behind {
 		t.Run(name, func(t *testing.T) { test(newRig(t, open)) })
@@ -157,7 +156,7 @@ func (t tapped) Write(frames []byte) (int, error) {
 // Unwrap returns the underlying writer, for http.ResponseController.
 func (t tapped) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// asked returns the requests that were recorded since its last call.
+// asked returns the requests since the last call.
 func (r *rig) asked() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,8 +171,7 @@ func (r *rig) config() *rest.Config {
 	}}
 }
 
-// write writes an object to the source, or deletes it if value is nil. It records a write
-// that changes the source.
+// write puts an object, or deletes it if value is nil.
 func (r *rig) write(resource api.Resource, key api.Key, value []byte) api.ResourceVersion {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,7 +184,7 @@ func (r *rig) write(resource api.Resource, key api.Key, value []byte) api.Resour
 	return rv
 }
 
-// state returns the recorded objects of a resource as of a version.
+// state returns the objects of a resource at a version.
 func (r *rig) state(resource api.Resource, rv api.ResourceVersion) map[api.Key]write {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -46,8 +46,8 @@ func start(t *testing.T, args []string, expressions ...string) (found []string) 
 	return found
 }
 
-// scrape returns the text of the metrics of a connector that has served a reader and a
-// request of the Kubernetes API. All tests share one scrape.
+// scrape returns the metrics of a connector that has served a reader and a request to its
+// Kubernetes API.
 var scrape = func() func(t *testing.T) string {
 	var once sync.Once
 	var text string

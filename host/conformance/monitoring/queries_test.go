@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// target contains the names of the labels that Prometheus and its operator add to every
-// series.
+// target contains the labels that Prometheus and its operator add to every series.
 var target = []string{"job", "instance", "namespace", "pod", "service"}
 
 // series contains the label sets of all series of a connector, by the name of the metric.

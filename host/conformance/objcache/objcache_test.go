@@ -108,8 +108,8 @@ func (s *source) Find(key api.Key) (objcache.Object, bool) {
 	return o, true
 }
 
-// ourAnswer formats the result of a Get of core/objcache. theirAnswer does the same for
-// the kubelet.
+// ourAnswer formats the result of a Get of core/objcache, and theirAnswer that of the
+// kubelet.
 func (w *world) ourAnswer(name string) (answer string) {
 	w.ours.Get(id(name), func(o *objcache.Object, status *api.Status) {
 		switch {
@@ -161,9 +161,8 @@ func (w *world) get(name string) {
 	}
 }
 
-// compareRequests compares how many lists and watches of each object both sides have sent.
-// It ignores lists of immutable objects, because core/objcache lists such an object again
-// for every new owner.
+// compareRequests compares the numbers of lists and watches of both sides. It ignores
+// lists of immutable objects, because core/objcache repeats them for every new owner.
 func (w *world) compareRequests() {
 	w.t.Helper()
 	for _, name := range names {

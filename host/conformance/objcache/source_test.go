@@ -41,8 +41,8 @@ func newServer() *server {
 }
 
 // kubelet returns the kubelet's cache, and the layer that registers pods with the cache.
-// The clock of the cache stays at the zero time, which is the initial last-access time of
-// objects, so that no sweep finds an idle object.
+// The clock of the cache stays at the zero time, the initial last-access time of objects,
+// so that sweeps find no idle object.
 func (s *server) kubelet(stop <-chan struct{}) (manager.Store, manager.Manager) {
 	store := manager.NewObjectCache(s.list, s.watch,
 		func() runtime.Object { return &corev1.Secret{} },
@@ -52,7 +52,7 @@ func (s *server) kubelet(stop <-chan struct{}) (manager.Store, manager.Manager) 
 		},
 		schema.GroupResource{Resource: "secrets"}, clocktesting.NewFakeClock(time.Time{}), time.Hour, stop)
 	return store, manager.NewCacheBasedManager(store, func(pod *corev1.Pod) sets.Set[string] {
-		return sets.New(strings.Fields(pod.Spec.NodeName)...) // podOf stores the names of the secrets in this field
+		return sets.New(strings.Fields(pod.Spec.NodeName)...) // podOf stores the names of the secrets here
 	})
 }
 

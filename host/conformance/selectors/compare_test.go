@@ -97,7 +97,7 @@ func (j *judge) labels(what string, want labels.Selector, got selector.Labels) {
 	}
 }
 
-// ours converts a label set of the library to the type that core/selector uses.
+// ours converts a label set to the type of core/selector.
 func ours(set labels.Set) api.Labels {
 	var list api.Labels
 	for _, key := range slices.Sorted(maps.Keys(set)) {
@@ -147,8 +147,7 @@ var labelOperators = map[selection.Operator]selector.Operator{
 
 var labelOperatorList = slices.Sorted(maps.Keys(labelOperators))
 
-// builtRequirement compares random requirements that are built from a key, an operator and
-// values.
+// builtRequirement compares requirements that are built from their parts.
 func (j *judge) builtRequirement() {
 	key, op := j.key(), labelOperatorList[j.Intn(len(labelOperatorList))]
 	var list []string
@@ -166,7 +165,7 @@ func (j *judge) builtRequirement() {
 	}
 }
 
-// fromSet compares selectors that are built from a random label set, which may be invalid.
+// fromSet compares selectors that are built from a label set, valid or not.
 func (j *judge) fromSet() {
 	set := j.labelSet(nil)
 	if j.oneIn(3) {

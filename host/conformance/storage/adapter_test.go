@@ -104,8 +104,8 @@ func checkKey(key string, recursive bool) (rest string, err error) {
 	return rest, nil
 }
 
-// selectors returns the label and field selectors of a predicate as text. The field
-// selector also restricts the request to the scope.
+// selectors returns the selectors of a predicate as text. The field selector also contains
+// the fields of the scope.
 func (s scope) selectors(p upstream.SelectionPredicate) (label, field string) {
 	all := s.fields
 	if p.Field != nil && !p.Field.Empty() {
@@ -248,7 +248,7 @@ func (a *adapter) unknown(ctx context.Context, key string, opts upstream.GetOpti
 	return err
 }
 
-// statusError converts an error of the module to an error of Kubernetes (C9).
+// statusError converts the module's errors to errors of Kubernetes (C9).
 func statusError(err error) error {
 	s := new(api.Status)
 	if !errors.As(err, &s) {

@@ -67,8 +67,7 @@ func setupScoped(t *testing.T, namespaced bool) *adapter {
 	return (&adapter{t: t, namespaced: namespaced}).start()
 }
 
-// start opens Kubernetes' store on a new etcd, and the connector and module that serve
-// reads.
+// start opens the store and the read side.
 func (a *adapter) start() *adapter {
 	t := a.t
 	server, _ := etcd3testing.NewUnsecuredEtcd3TestClientServer(t)
@@ -89,8 +88,8 @@ func (a *adapter) start() *adapter {
 	return a
 }
 
-// open starts a connector that reads from etcd, and a module that reads from the
-// connector. It returns the module's collection of pods.
+// open starts a connector on etcd and a module that reads from it, and returns the
+// module's collection of pods.
 func (a *adapter) open() *client.Collection {
 	schema := pods(a.namespaced)
 	source, err := a.source(schema)

@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// queue is the maximum number of undelivered events of a watch, as in the library. The
-// suites rely on this number.
+// queue is the maximum number of undelivered events, as in the library. The suites count
+// these events.
 const queue = 10
 
 // Watch implements storage.Interface.
@@ -52,7 +52,7 @@ func (a *adapter) Watch(ctx context.Context, key string, opts upstream.ListOptio
 	if err != nil {
 		return refused(err)
 	}
-	flowcontrol.WatchInitialized(ctx) // signals that the initial events are in the queue (W39)
+	flowcontrol.WatchInitialized(ctx) // the initial events are in the queue (W39)
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watching{
 		watch: started, cancel: cancel, result: make(chan watch.Event, queue),
@@ -62,9 +62,8 @@ func (a *adapter) Watch(ctx context.Context, key string, opts upstream.ListOptio
 	return w, nil
 }
 
-// refused returns the result of a watch that could not start. For an invalid request, it
-// returns an error. For any other error, it returns a watch with the error as its only
-// event (C8).
+// refused returns the result of a watch that could not start: an error for an invalid
+// request, and otherwise a watch with the error as its only event (C8).
 func refused(err error) (watch.Interface, error) {
 	err = statusError(err)
 	var status *apierrors.StatusError

@@ -12,12 +12,11 @@ type NonblockingEnd struct {
 	rest []byte // a message that TryWrite could not send; nil once it is written
 }
 
-// TryLock reports whether TryWrite may be called, which is false while a stored message is
-// unwritten.
+// TryLock reports whether no message is stored, so that TryWrite may be called.
 func (e *NonblockingEnd) TryLock() bool { return e.rest == nil }
 
-// TryWrite passes a copy of a message to the other end and returns true if the other end
-// is waiting for one. Otherwise, it stores the copy and returns false.
+// TryWrite passes a copy of a message to the other end if that end is waiting for one.
+// Otherwise, it stores the copy and returns false.
 func (e *NonblockingEnd) TryWrite(message []byte) (sent bool) {
 	if len(message) == 0 {
 		return true

@@ -58,7 +58,7 @@ func (r *Recorder) Plain() (all [][]byte, err error) {
 	return all, nil
 }
 
-// expand returns the decompressed content of a block, or nil if the frame is not a block.
+// expand returns the decompressed content of a block, and nil for other frames.
 func expand(frame wire.Frame) (content [][]byte, err error) {
 	var b wire.Block
 	switch f := frame.(type) {

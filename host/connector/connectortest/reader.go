@@ -43,7 +43,7 @@ type Subscription struct {
 	DeltaEpochSince api.ResourceVersion
 	Objects         map[api.Key]Object
 	ResourceVersion api.ResourceVersion // version from which it is safe to resume
-	Synced          bool                // a snapshot is complete, or the connector has resumed the subscription
+	Synced          bool                // a snapshot is complete, or the subscription has resumed
 	BodiesSynced    bool                // all bodies that the snapshot omitted have arrived
 	Total           uint64              // number of objects that the last snapshot announced
 	Snapshots       int                 // complete snapshots
@@ -78,7 +78,7 @@ func NewReader(conn Conn) *Reader {
 	return &Reader{Conn: conn, subscriptions: map[uint32]*Subscription{}, dictionaries: map[uint32][]byte{}}
 }
 
-// Frame is a frame of the wire protocol that encodes itself, for Send.
+// Frame is a frame of the wire protocol that Send accepts.
 type Frame interface{ Append([]byte) []byte }
 
 // Send sends frames as one message.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Typed returns a typed client for the resources of the core group.
+// Typed returns a client of the core group.
 func Typed(t testing.TB, config *rest.Config) rest.Interface {
 	t.Helper()
 	scheme := runtime.NewScheme()

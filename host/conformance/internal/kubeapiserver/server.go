@@ -36,7 +36,7 @@ type Config struct {
 	// Users contains lines of kube-apiserver's token file (--token-auth-file), for users
 	// other than Admin.
 	Users string
-	// Flags are appended to the command line of kube-apiserver.
+	// Flags are appended to the command line.
 	Flags []string
 }
 

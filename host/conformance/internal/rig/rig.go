@@ -49,7 +49,7 @@ type pipe struct{ *connectortest.End }
 
 func (p pipe) Close(reason string) error { return p.End.Close(errors.New(reason)) }
 
-// Module builds the WebAssembly module of this source tree, and returns it.
+// Module returns the module of this source tree.
 func Module(t testing.TB) []byte {
 	t.Helper()
 	module, err := guesttest.Build()
