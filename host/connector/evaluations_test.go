@@ -23,7 +23,7 @@ func twoUsers() *book {
 }
 
 // floodAs connects a user and sends the frames. The connection stays open until the test
-// ends. The result waits for Serve.
+// ends. The returned function waits for the result of Serve.
 func (w *world) floodAs(token string, frames ...connectortest.Frame) (result func() error) {
 	r, result := w.readerAs(token)
 	require.NoError(w.t, r.Send(w.t.Context(), frames...))

@@ -23,8 +23,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// unknown returns n subscriptions to unknown resources. Subscription numbers start at the
-// argument from.
+// unknown returns n subscriptions to unknown resources. The argument from is the first
+// subscription number.
 func unknown(from, n int) []connectortest.Frame {
 	frames := make([]connectortest.Frame, n)
 	for i := range frames {

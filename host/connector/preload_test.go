@@ -29,8 +29,9 @@ func runPreloading(t *testing.T, f func(t *testing.T, w *world, o *outage)) {
 	})
 }
 
-// A reader of a stopped connector resumes without a snapshot at another one that preloads
-// the resource. It is the first reader there, and resumes from before the latest change.
+// A reader of a stopped connector resumes without a snapshot at another connector, which
+// preloads the resource. It is the first reader of this connector, and the resource has
+// changed meanwhile.
 func TestReadersResumeFromAPreloadedResource(t *testing.T) {
 	runPreloading(t, func(t *testing.T, w *world, o *outage) {
 		time.Sleep(time.Minute)

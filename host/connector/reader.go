@@ -41,7 +41,7 @@ type MessageConn interface {
 type NonblockingConn interface {
 	MessageConn
 	// TryLock prevents other writes until TryWrite, and returns true. If a write is running
-	// or buffered, TryLock returns false and prevents none. It does not block.
+	// or buffered, TryLock returns false and has no effect. It does not block.
 	TryLock() bool
 	// TryWrite ends the lock of TryLock. It writes as much of the message as possible without
 	// blocking, and reports whether it wrote the entire message. If not, it buffers the rest,

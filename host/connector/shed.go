@@ -19,8 +19,8 @@ func (c *Connector) Count() int {
 
 // Shed disconnects the newest readers of the heaviest clients. The process calls it when
 // it has reached max-memory. Shed disconnects one percent of all readers, and at least
-// one, but leaves keep readers connected. A client is a user or an address block. Its
-// weight is the number of its connections and their subscriptions.
+// one, but never leaves fewer readers than the argument keep. A client is a user or an
+// address block. Its weight is the number of its connections and their subscriptions.
 func (c *Connector) Shed(keep int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

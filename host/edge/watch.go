@@ -20,7 +20,7 @@ func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 		ResourceVersion: o.ResourceVersion, Match: o.Match, SendInitialEvents: o.SendInitialEvents,
 		Bookmarks: o.Bookmarks, TimeoutSeconds: o.TimeoutSeconds, Bodies: true, Policy: api.PolicyTerminate,
 	}
-	// The context of the call does not end the watch; only Close does.
+	// The watch continues when the context of the call ends. Close ends the watch.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r, err := b.request(ctx, object, "command", command(resource, frame.Append(nil)))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Recorder writes one recording, one line at a time. It is safe for concurrent use. Only
-// Close returns errors, so that recording does not disturb the recorded program.
+// Close returns write errors, so that recording does not disturb the recorded program.
 type Recorder struct {
 	mu        sync.Mutex
 	lines     *json.Encoder

@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// ErrList reports that a list differs from the state of the source at the version of the
-// list.
+// ErrList reports that a list does not match its request, or differs from the state of the
+// source at its version.
 var ErrList = errors.New("list: a response differs from the state at its version")
 
 // alone contains the validators that do not need the source.
@@ -80,7 +80,7 @@ func (h *History) verifyRelated(a, b *check.Watch) error {
 	return nil
 }
 
-// verifyList checks a list. Without a recording of the source, it checks order,
+// verifyList checks a list. Without a recording of the source, it checks only order,
 // selectors and versions.
 func (h *History) verifyList(l *list) error {
 	match := func(key api.Key, o *check.Object) bool { return l.scope.Match(key, o) && l.filter.Match(key, o) }

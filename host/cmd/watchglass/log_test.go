@@ -38,7 +38,7 @@ func find(lines []map[string]any, message string) (found []map[string]any) {
 }
 
 // Logs contain no secrets. The test puts secrets into requests, objects and the token
-// file, wherever one can occur.
+// file.
 func TestLogsHaveNoSecrets(t *testing.T) {
 	const good, bad, content = "planted-good-d41d8cd98f00b204", "planted-bad-e9800998ecf8427e", "planted-content-0b2049e98009"
 	store := startEtcd(t)

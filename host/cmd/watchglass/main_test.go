@@ -293,8 +293,8 @@ func TestPortInUseNamesTheFlag(t *testing.T) {
 }
 
 func TestSignalEndsTheDemoCleanly(t *testing.T) {
-	// Under nohup, this process ignores hangups, and its children would too. Handling hangups
-	// here prevents this.
+	// Under nohup, this process and its children ignore hangups. While this process handles
+	// hangups, its new children do not ignore them.
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)

@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/reload"
 )
 
-// replace overwrites the file to with the content of the file from.
+// replace overwrites a file with the content of another file.
 func replace(t *testing.T, to, from string) {
 	t.Helper()
 	content, err := os.ReadFile(from)

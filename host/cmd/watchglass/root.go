@@ -101,8 +101,8 @@ func noSuchCommand(root *cobra.Command, args []string) error {
 	return misused(root, what)
 }
 
-// arguments returns a check for between least and most arguments. Its errors show the
-// usage.
+// arguments returns a check that a command has between least and most arguments. The
+// errors of the check show the usage.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

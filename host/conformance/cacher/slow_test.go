@@ -21,7 +21,7 @@ type slow struct {
 	*pair
 	initial    bool // the watch is blocked in the initial events
 	filled     int  // required length of the library's second queue
-	paused     bool // its consumer is paused
+	paused     bool // the consumer of the library's events is paused
 	ending     bool
 	ended      [2]int // number of watches that core/cacher and the library had ended before
 	unregister func()

@@ -150,7 +150,7 @@ func serving(t *testing.T, c *cluster) string {
 }
 
 // code returns the status code of a user's request for a URL. It repeats the request until
-// the connector has listed the resource, or knows that it may not.
+// the connector has listed the resource, or was not permitted to list it.
 func code(t *testing.T, c *cluster, url, token string) int {
 	t.Helper()
 	var status int

@@ -56,8 +56,8 @@ func (a *adapter) collection() *client.Collection {
 
 const resourcePrefix = "/pods/"
 
-// scope is the part of the resource that a storage key selects: one namespace or all, and
-// one object, which the field selectors name, or all.
+// scope is the part of the resource that a storage key selects: all namespaces or one, and
+// either all objects or the one that the field selectors name.
 type scope struct {
 	namespace string
 	fields    []string
@@ -238,7 +238,7 @@ func (a *adapter) Get(ctx context.Context, key string, opts upstream.GetOptions,
 	return nil
 }
 
-// unknown reads an object that the module does not have from etcd. It fails the test if
+// unknown reads from etcd an object that the module does not have. It fails the test if
 // etcd has a valid object.
 func (a *adapter) unknown(ctx context.Context, key string, opts upstream.GetOptions, out runtime.Object) error {
 	err := a.Interface.Get(ctx, key, opts, out)

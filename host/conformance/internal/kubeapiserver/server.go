@@ -126,7 +126,7 @@ func (s *Server) Launch() error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			log, _ := os.ReadFile(s.path("log")) // the message also helps without the log
+			log, _ := os.ReadFile(s.path("log")) // the error also helps without the log
 			return fmt.Errorf("kube-apiserver is not ready after two minutes; its log ends with:\n%s", log[max(0, len(log)-4000):])
 		}
 		time.Sleep(50 * time.Millisecond) // the process does not signal readiness
