@@ -115,7 +115,7 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 }
 
 // A reader that may not read a resource receives the same refusal after the same time,
-// whether or not the resource exists or is open for another reader.
+// even if the resource does not exist or another reader has it open.
 func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {

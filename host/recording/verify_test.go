@@ -44,7 +44,7 @@ const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"res
 `
 
 // relisted is a correct recording of a reader that received the state at version 10 and,
-// after it lost the connection, the state at version 14.
+// after a lost connection, the state at version 14.
 const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
 {"kind":"snapshot","time":"2026-01-01T00:00:00Z","scope":{},"resourceVersion":"10"}
@@ -60,8 +60,8 @@ const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":3,"r
 {"kind":"end","time":"2026-01-01T00:00:06Z","lines":13}
 `
 
-// verify verifies edited files. It first sets the count in the last line to the number of
-// lines after the edit, so that this count does not reveal the edit.
+// verify verifies edited files. It first corrects the number of lines in the last line, so
+// that this number does not reveal the edit.
 func verify(files ...string) (string, error) {
 	for i, content := range files {
 		before, _, _ := strings.Cut(content, `{"kind":"end"`)

@@ -181,8 +181,8 @@ func (unreachable) Stream(context.Context, api.Resource, api.ResourceVersion, so
 	return errors.New("etcd 10.0.0.1:2379: connection refused")
 }
 
-// If a client reads only one namespace, it receives the code but not the text of the
-// source's error, because the text may name other objects.
+// A client that reads only one namespace receives the code but not the text of the
+// source's error, which may name other objects.
 func TestGetReportsWhyTheSourceFails(t *testing.T) {
 	c := newCluster(t)
 	c.close(t)

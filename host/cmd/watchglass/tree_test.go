@@ -61,7 +61,7 @@ func (r *tree) change() {
 }
 
 // Readers of a home object and of a region receive every change once and in order (rules
-// G1 to G17), even after failures between the readers and the cluster.
+// G1 to G17). Failures between the readers and the cluster do not change this.
 func TestReadersOfATreeReceiveEachChangeOnce(t *testing.T) {
 	r := startTree(t)
 	atSource := filepath.Join(t.TempDir(), "source.jsonl")

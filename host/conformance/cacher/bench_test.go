@@ -110,7 +110,7 @@ func (c *crowd) next(i int) *example.Pod {
 }
 
 // settle waits until the library has made the given number of deliveries, and its
-// goroutines are idle because they have skipped all events that do not match.
+// goroutines have skipped all events that do not match.
 func (c *crowd) settle(deliveries int64) {
 	c.t.Helper()
 	done := waited(func() bool {

@@ -14,10 +14,10 @@
 //	go test ./cacher -worlds 1000 -seed 7
 //	go test ./cacher -run '^$' -fuzz '^FuzzWorld$'
 //
-// Time is virtual on both sides. The library runs goroutines, so the tests wait until its
-// observable state shows that they are done. This state consists of the counters of
-// dispatched events and of ended watches, the timer of bookmarks, the length of queues,
-// and the signal at the end of a watch's initial events.
+// Time is virtual on both sides. The library runs goroutines, so the tests synchronize
+// with its observable state. They read the counters of dispatched events and of ended
+// watches, the timer of bookmarks, and the length of queues. They also wait for the signal
+// at the end of a watch's initial events.
 //
 // The tests do not compare the following, because core/cacher (ours) documents a
 // difference or a comparison is impossible:

@@ -24,9 +24,8 @@ func (t *tape) Intn(n int) int {
 	return choice % n
 }
 
-// A longer input of the fuzzer results in more steps. A run has at most as many steps as a
-// run of TestRandomRequestsHaveTheSameResults, because the fuzzer reports an input that
-// takes a second as a hang.
+// A longer input of the fuzzer results in more steps. The flag -steps limits a run,
+// because the fuzzer reports an input that takes a second as a hang.
 func FuzzWorld(f *testing.F) {
 	random := rand.New(rand.NewSource(*seed))
 	for range 8 {

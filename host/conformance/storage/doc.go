@@ -17,8 +17,8 @@
 // Like the library, it forwards some requests to etcd:
 //
 //   - lists of an exact version, and continued lists, that the cache cannot serve. Either
-//     etcd has compacted the version, the history of the module does not contain it, so
-//     the module returns 410 (rule C45), or the feature gate ListFromCacheSnapshot is off.
+//     etcd has compacted the version, the module returns 410 because its history does not
+//     contain the version (rule C45), or the feature gate ListFromCacheSnapshot is off.
 //   - single objects that a current module does not have. Usually, the key has no object,
 //     or an invalid object such as one without a name. If etcd has a valid object, the
 //     test fails.
@@ -35,6 +35,6 @@
 //
 // The storage layer accepts one request that clients cannot send: a watch from version "0"
 // that does not specify initial events. The module treats this watch as kube-apiserver
-// treats it for clients (rule C10), so the adapter omits the bookmark at the end of the
-// initial events.
+// treats it for clients (rule C10). The adapter therefore omits the bookmark at the end of
+// the initial events.
 package storage

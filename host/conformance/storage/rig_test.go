@@ -171,7 +171,7 @@ func (f flat) Create(ctx context.Context, key string, obj, out runtime.Object, t
 }
 
 // counted is an adapter that reads all objects through the store before it returns
-// statistics, because the store's statistics cover only objects that it has read.
+// statistics. The store's statistics cover only objects that the store has read.
 type counted struct{ *adapter }
 
 func (c counted) Stats(ctx context.Context) (upstream.Stats, error) {
