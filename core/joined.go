@@ -68,7 +68,8 @@ func (b *sharedCollection) sources() (cachers []*cacher.Cacher) {
 	return cachers
 }
 
-// schema returns the schema of the rows of views. The schema of the objects must be known.
+// schema returns the schema of the rows that views contain: that of the objects, followed by
+// the joined columns. The schema of the objects must be known.
 //
 //go:noinline
 func (b *sharedCollection) schema() *api.Schema {

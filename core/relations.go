@@ -23,8 +23,8 @@ func (e *Engine) followOwners() {
 	e.owners.Follow(open)
 }
 
-// relate passes to a recursive view all owners below the owner in its query, if the
-// owner graph has changed. The view shows the children of these owners.
+// relate updates the owners of a recursive view if the owner graph has changed. They are all
+// owners below the owner that the query names. The view shows their children.
 func (v *liveView) relate(e *Engine) {
 	if !v.query.Recursive || v.related == e.owners.Changes() {
 		return

@@ -84,8 +84,8 @@ func (r *rig) churn(random *rand.Rand, rv *uint64) {
 	r.settle()
 }
 
-// The persisted state of a changing collection, in chunks of any size and any number of
-// increments, restores the same collection, byte for byte. A prefix that ends within a
+// A changing collection is persisted as a snapshot and any number of increments, in chunks
+// of any size. Restoring them yields the same collection, byte for byte. A prefix that ends within a
 // snapshot is refused as a whole (G9, R11).
 func TestR11_RestoreOfAPersistedState(t *testing.T) {
 	for seed := range int64(20) {

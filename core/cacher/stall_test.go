@@ -91,8 +91,7 @@ func TestB22_StalledWatchContinuesWhereItWas(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A stalled watch is not offered the events that pass, and its state does not grow
-// with them.
+// A stalled watch is not offered new events, so its state does not grow with their number.
 func TestB23_EventsDoNotTouchAStalledWatch(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	x := w.consume(1, stalling("10"))

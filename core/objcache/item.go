@@ -228,7 +228,7 @@ type Look struct {
 	// there is one.
 	State  api.State
 	Status *api.Status
-	// Known is false until the object was loaded. While Known is false, callers keep the
+	// Known is false until the object has been loaded. While Known is false, callers keep the
 	// data of an earlier Look, and State describes how current that data is.
 	Known           bool
 	ResourceVersion api.ResourceVersion // the object is known as of this version

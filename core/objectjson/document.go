@@ -157,8 +157,8 @@ func (d Document) each(visit func(Document)) {
 	}
 }
 
-// Int returns an integer from 0 to 2^31-1, the range of integers in frames, and zero for
-// other values.
+// Int returns the value if it is an integer from 0 to 2^31-1, the range of integers in
+// frames. It returns zero for any other value.
 func (d Document) Int() int {
 	n, ok := lite.ParseInt(string(d))
 	if !ok || n < 0 || n > math.MaxInt32 {

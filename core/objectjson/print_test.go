@@ -104,8 +104,8 @@ func TestDefaultsOfIntegersAndBoolsAreValues(t *testing.T) {
 	assert.Equal(t, []api.Value{{Kind: api.Integer}, {}, {Kind: api.Bool, Int: 1}, {Kind: api.Bool}, {}, {Kind: api.Integer, Int: 7}}, cells)
 }
 
-// A column shows the number of entries of a Secret, and no other information about its
-// data.
+// Unless KeepSecretData is set, a column can show how many entries the data of a Secret
+// has, but nothing else about the data.
 func TestOnlyCountersReadTheDataOfSecrets(t *testing.T) {
 	const secret = `{"metadata":{"name":"n"},"data":{"password":"c2VjcmV0","user":"YQ=="}}`
 	schema := &api.Schema{Kind: "Secret", Columns: []api.Column{

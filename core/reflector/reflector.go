@@ -245,8 +245,8 @@ func (r *Reflector) subscribe() {
 	r.out = append(f.Append(r.out), requests...)
 }
 
-// resumes reports whether the next subscription, or the current one before its
-// response, resumes from the current state.
+// resumes reports whether a subscription resumes from the current state. This is the next
+// subscription, or the current one if its response has not arrived yet.
 func (r *Reflector) resumes() bool { return r.cacher.Ready() && !r.relist && !r.continues() }
 
 // continues reports whether a list is in progress, which the next subscription continues.

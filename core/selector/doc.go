@@ -32,7 +32,7 @@
 //
 // Both selector languages match Kubernetes in every detail, including NUL bytes and
 // doubled commas in value lists. A text therefore has the same meaning here as in
-// kube-apiserver. The rules are LS1 to LS14 and FS1 to FS10, and tests are named after
-// the rules that they check. Parsed selectors retain substrings of the text, so a caller
+// kube-apiserver. The rules LS1 to LS14 and FS1 to FS10 of core/SEMANTICS.md describe them,
+// and each test is named after the rule that it checks. Parsed selectors retain substrings of the text, so a caller
 // that reuses the memory of the text must copy it first.
 package selector

@@ -42,8 +42,8 @@ const (
 	// maxPatches is the number of cached patches. It must cover a burst of changes,
 	// because one reader receives the whole burst before the next reader does.
 	maxPatches = 256
-	// maxPatch is the size limit of a cached patch. A larger patch contains most of the
-	// object and would take about as much memory as the object.
+	// maxPatch is the size limit of a cached patch. A larger patch usually contains most
+	// of the object, and caching it would take about as much memory as the object.
 	maxPatch = 4 << 10
 )
 

@@ -259,7 +259,8 @@ func (c *connector) nextEvent() int64 {
 	return next
 }
 
-// earlier returns the earlier of two times; zero and past times mean never.
+// earlier returns the earlier of the times a and b. It ignores b unless b is after now. If a is
+// zero, there is no earlier time.
 func earlier(a, b, now int64) int64 {
 	if b > now && (a == 0 || b < a) {
 		return b

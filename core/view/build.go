@@ -68,7 +68,7 @@ func (v *View) rowCost() int {
 func (v *View) Building() bool { return v.build != nil }
 
 // Build continues the evaluation of all objects until it is complete, or until about the
-// given work is done, in units of about 10 ns. It returns the remaining work. Every call
+// given work is done, in units of about 10 ns. It returns the work that it did not use. Every call
 // with positive work makes progress.
 func (v *View) Build(work int) int {
 	for v.build != nil && work > 0 {

@@ -144,8 +144,8 @@ func (l *loop) start() error {
 	return nil
 }
 
-// step advances the clock, passes frames to the engine, if any, and handles the output.
-// It returns an error only if the engine refuses the frames. A failure of the instance is
+// step advances the clock, passes frames to the engine, and handles the output. The frames
+// may be empty. Without an instance, step does nothing. It returns an error only if the engine refuses the frames. A failure of the instance is
 // not returned, because the next instance opens the same resources.
 func (l *loop) step(frames []byte) error {
 	if l.instance == nil {

@@ -117,8 +117,8 @@ func (absent) Stream(context.Context, api.Resource, api.ResourceVersion, source.
 	return api.Unavailable("not found here")
 }
 
-// The connector drops the counters of a resource that was never listed when its watch
-// ends. Readers choose the names of such resources, so the counters could use unlimited
+// When the watch of a resource ends, the connector drops the counters of the resource if it
+// was never listed. Readers choose the names of such resources, so the counters could use unlimited
 // memory.
 func TestCountersOutliveTheWatchOfAListedResourceOnly(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {

@@ -57,7 +57,8 @@ func table(t *testing.T, page context.Context) []string {
 		l.items.map((o) => o.metadata.namespace + "/" + o.metadata.name + "@" + o.metadata.resourceVersion))`)
 }
 
-// window returns the rows in the window of the page's view, in the format of table.
+// window returns the rows that the page's view shows, each as "key@resourceVersion", like
+// the function table.
 func window(t *testing.T, page context.Context) []string {
 	t.Helper()
 	return mustEvaluate[[]string](t, page, `watchglassDashboard.snapshot.rows.map((r) => r.key + "@" + r.resourceVersion)`)

@@ -72,7 +72,8 @@ func New(config Config) (*Pusher, error) {
 	return &Pusher{config: config, url: u}, nil
 }
 
-// CheckURL returns the error that [New] would return for the URL of an edge, or nil.
+// CheckURL returns the error that [New] would return if text were the URL of the edge. It
+// returns nil for a valid URL.
 func CheckURL(text string) error {
 	_, err := parseURL(text)
 	return err

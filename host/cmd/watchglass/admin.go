@@ -84,7 +84,7 @@ func newAdmin(c *connector.Connector, source string, flags *hostFlags) *admin {
 	return &admin{connector: c, source: source, settings: flags.settings, profiling: flags.profiling, started: time.Now()}
 }
 
-// handler returns the handler of the pages for operators. The handler private serves
+// handler returns an http.Handler that serves the operator pages. The handler private serves
 // /metrics and /readyz, which the server may omit from its public address.
 func (a *admin) handler(private http.Handler) http.Handler {
 	pages := map[string]http.Handler{

@@ -170,7 +170,8 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	assert.Contains(t, c.log.String(), "already exists")
 }
 
-// A recording that ends before its first state fails, and its file is removed.
+// A recording that is interrupted before the first list is complete fails, and removes its
+// file.
 func TestRecordingWithoutStateFails(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

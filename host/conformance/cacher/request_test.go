@@ -130,8 +130,8 @@ func (r *request) pins() bool {
 	return name || namespace
 }
 
-// token is the content of a continue token. Both sides write the fields in this order, and
-// core/cacher accepts no other order.
+// token is the content of a continue token. The library and core/cacher write the fields in
+// this order. core/cacher refuses tokens with another order.
 type token struct {
 	Version string `json:"v"`
 	RV      int64  `json:"rv"`

@@ -84,7 +84,7 @@ func newSeededWorld(t testing.TB, seed int64) *world {
 	return newWorld(t, rand.New(rand.NewSource(seed)))
 }
 
-// begin lists on both sides.
+// begin performs the first list in the library and in core/cacher.
 func (w *world) begin() {
 	w.t.Helper()
 	w.theirs.open()

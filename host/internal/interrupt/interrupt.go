@@ -74,8 +74,8 @@ func (h *hangups) deliver() bool {
 	return true
 }
 
-// end restores the default handling of SIGHUP, which kills the process, unless
-// SIGHUP requests a reload.
+// end restores the default handling of SIGHUP, which kills the process. It does nothing if
+// Hangups was called, because SIGHUP then requests a reload.
 func (h *hangups) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -203,7 +203,7 @@ func (r *recorder) got() []record {
 	return slices.Clone(r.changes)
 }
 
-// listed returns the listed objects, in the order of the calls.
+// listed returns the records of the objects in the list, in the order in which they arrived.
 func (r *recorder) listed() []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
