@@ -1,5 +1,4 @@
-// A live table of pods with search, sorting, counts by phase, expandable groups, and the state of
-// the connection.
+// A live table of pods: search, sorting, counts by phase, expandable groups, connection state.
 import { Fragment, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { createClient, type Cell, type Condition, type Row } from "watchglass";
