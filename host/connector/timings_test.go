@@ -57,6 +57,7 @@ func TestDeliveryIsMeasuredFromTheSourceToTheSocket(t *testing.T) {
 	run(t, connector.Config{Timings: &m}, func(t *testing.T, w *world) {
 		w.fill(3)
 		r, s := w.synced()
+		synctest.Wait()
 		assert.Empty(t, m.delivered())
 
 		w.put("pod-00001")
@@ -78,6 +79,7 @@ func TestDeliveryWithoutWaitingIsMeasured(t *testing.T) {
 	runWith(t, connector.Config{Timings: &m}, true, func(t *testing.T, w *world) {
 		w.fill(3)
 		r, s := w.synced()
+		synctest.Wait() // a change that is sent with the end of the snapshot is not measured
 		last := w.put("pod-00001")
 		w.until(r, func() bool { return s.ResourceVersion == last })
 		synctest.Wait()
