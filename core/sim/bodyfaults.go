@@ -182,16 +182,17 @@ func expands(f *wire.SnapshotBodies) bool {
 	return status == nil
 }
 
-// corruptList reports whether a collection has dropped a list with corrupt bodies.
-func corruptList(f *wire.CollectionState) bool {
-	return f.ResourceVersion == 0 && f.Status != nil && strings.Contains(f.Status.Message, "a block of bodies is corrupt")
+// corruptBodies reports whether a collection was dropped, or is loaded again, because bodies
+// do not decompress.
+func corruptBodies(status *api.Status) bool {
+	return status != nil && strings.Contains(status.Message, "a block of bodies is corrupt")
 }
 
 // noteBodies records the faults of bodies that a reader reports.
 func (r *reader) noteBodies(status *api.Status) {
 	switch {
 	case status == nil:
-	case strings.Contains(status.Message, "a block of bodies is corrupt"):
+	case strings.Contains(status.Message, "a block of bodies is corrupt; the missing ones are requested again"):
 		r.world.saw(BodiesCorrupt)
 	case strings.Contains(status.Message, "a block of bodies has other versions"):
 		r.world.saw(BodiesOfOthers)

@@ -181,6 +181,10 @@ func (r *reader) nextPage(q *request, f *wire.ListReply) {
 func (r *reader) rejected(f *wire.Rejected) {
 	if f.Object == wire.ObjectRestore {
 		r.refused++
+		if c := r.collection(f.ID); c != nil && corruptBodies(f.Status) {
+			r.scope(c).renew() // the list was persisted before any of its bodies was read
+			r.world.saw(ListCorrupt)
+		}
 		return
 	}
 	if f.Status.Code != api.CodeTooLarge && f.Status.Code != api.CodeServiceUnavailable {

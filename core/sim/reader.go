@@ -186,7 +186,7 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	if c == nil {
 		return
 	}
-	if c.epoch == r.scope(c).epoch && f.ResourceVersion < c.reported.ResourceVersion && corruptList(f) {
+	if c.epoch == r.scope(c).epoch && f.ResourceVersion == 0 && c.reported.ResourceVersion != 0 && corruptBodies(f.Status) {
 		r.scope(c).renew()
 		r.world.saw(ListCorrupt)
 	}
