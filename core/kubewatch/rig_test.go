@@ -26,7 +26,7 @@ type rig struct {
 	schema *wire.CollectionSchema
 	seen   map[wire.Type][][]byte
 	events []string
-	// piece returns the size of the next piece of a body, of which n bytes remain.
+	// piece returns the size of the next piece of a body that has n bytes left.
 	piece func(n int) int
 	// lateCodes delivers the status code of a response with the first piece of its body,
 	// or at the end of an empty body, as Firefox does.

@@ -187,8 +187,8 @@ func (m *model) judge(id ID, o *Object) {
 	m.shown[id] = version
 }
 
-// versionOf returns the version as of which a served object is current. The version of
-// the object itself may be older.
+// versionOf returns the resource version up to which a served object is known to be
+// current. The object's own resource version may be older.
 func (m *model) versionOf(it *item, o *Object) api.ResourceVersion {
 	if it.source != nil && it.loadedAt != 0 {
 		return it.minimum.ResourceVersion

@@ -96,7 +96,8 @@ func TestModuleOfAnotherRelease(t *testing.T) {
 	}
 }
 
-// moduleWithVersion returns a module with all exports, each of which returns version.
+// moduleWithVersion returns a module with all required functions. Each of them returns
+// version.
 func moduleWithVersion(version uint32) []byte {
 	section := func(id byte, content ...byte) []byte {
 		return append(binary.AppendUvarint([]byte{id}, uint64(len(content))), content...)

@@ -33,8 +33,8 @@ func plantSentinels(t *testing.T, planted *sentinel.Set) {
 	}
 }
 
-// A user whom RBAC restricts to one namespace receives no byte of an object in another
-// namespace (rule B25). The test covers the WebSocket, the Kubernetes API and the other
+// If RBAC lets a user read one namespace only, the user receives no byte of an object in
+// another namespace (rule B25). The test covers the WebSocket, the Kubernetes API and the other
 // endpoints of the binary.
 func TestRBACDisclosesNothingOfOtherNamespaces(t *testing.T) {
 	shared.clear(t)

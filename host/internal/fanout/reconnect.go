@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// measureReconnect connects all readers at the same time, each of which requests the
-// complete state. In that time, it measures how long another goroutine waits for the
-// connector's lock.
+// measureReconnect connects all readers at the same time. Each reader requests the complete
+// state. Meanwhile, another goroutine measures how long it waits for the connector's lock.
 func measureReconnect(ctx context.Context, o options) error {
 	s, err := startConnector(ctx, objects, 1)
 	if err != nil {

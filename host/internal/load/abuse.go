@@ -23,8 +23,8 @@ type abuse struct {
 	name string
 	// clients is the number of clients that run concurrently.
 	clients int
-	// refusals are the limits of which at least one must refuse the abuse. If refusals is
-	// nil, the load is legitimate, and each client makes only one attempt.
+	// At least one of the limits in refusals must refuse the abuse. If refusals is nil, the
+	// load is legitimate, and each client makes only one attempt.
 	refusals []*limit.Limit
 	// receiveBuffer is the size in bytes of the kernel's buffer for data that a client
 	// has not read. Zero means the default, which can hold several megabytes.

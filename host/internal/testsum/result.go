@@ -88,7 +88,7 @@ type duration struct {
 	seconds float64
 }
 
-// slowest collects the durations of units, of which it prints the longest.
+// slowest collects the durations of units, and prints the longest ones.
 type slowest []duration
 
 func (s *slowest) add(unit string, seconds float64) { *s = append(*s, duration{unit, seconds}) }

@@ -46,10 +46,7 @@ interface Attachment {
   grant: Grant;
   /** The shard of the namespaces that the object stores; undefined for all. */
   shard?: string;
-  /**
-   * Whether the reader requested the complete shard. Its subscriptions then need not name a
-   * namespace.
-   */
+  /** Whether the reader requested the complete shard, so its subscriptions need no namespace. */
   whole?: boolean;
   /** The reader's position in the engine; undefined if unknown. */
   saved?: Uint8Array;
@@ -78,10 +75,7 @@ interface Reader extends Account {
   active: boolean;
   /** The resources of the reader's subscriptions, by subscription number. */
   readonly subscriptions: Map<number, string>;
-  /**
-   * The time at which the oldest change that waits for this reader was received; zero if none
-   * waits.
-   */
+  /** When the oldest change that waits for this reader was received; zero if none waits. */
   received: number;
   readonly bucket: TokenBucket;
 }
@@ -124,10 +118,7 @@ export class Readers {
     });
   }
 
-  /**
-   * Continues with the readers that are still connected. Disconnects readers whose positions are
-   * unknown.
-   */
+  /** Continues with connected readers, and disconnects those whose positions are unknown. */
   start(): void {
     for (const socket of this.#state.getWebSockets(tag)) {
       if (socket.readyState !== 1) continue;
@@ -153,10 +144,7 @@ export class Readers {
     return this.#backlog.bytes;
   }
 
-  /**
-   * The number of subscriptions of each resource, and the number of readers that have at least one
-   * of them.
-   */
+  /** For each resource, the number of subscriptions, and of readers with at least one of them. */
   get subscriptions(): Record<string, { readers: number; subscriptions: number }> {
     const all: Record<string, { readers: number; subscriptions: number }> = {};
     for (const reader of this.#bySocket.values()) {
@@ -287,10 +275,7 @@ export class Readers {
     for (const reader of [...this.#bySocket.values()]) this.#close(reader, why);
   }
 
-  /**
-   * Requests the position of each active reader from the engine, to be attached to the reader's
-   * socket.
-   */
+  /** Requests the position of each active reader, to attach it to the reader's socket. */
   save(): void {
     for (const reader of this.#bySocket.values()) {
       if (!reader.active) continue;
@@ -471,10 +456,7 @@ function saveReader({ socket, serial, grant, shard, whole, sent, stalledAt, sile
   if (setAttachment(socket, { ...attachment, saved } satisfies Attachment)) setAttachment(socket, attachment);
 }
 
-/**
- * Returns why a subscription is refused because it selects data that this object does not store;
- * undefined if it selects no such data.
- */
+/** Returns the refusal of a subscription to data that this object does not store, or undefined. */
 function misplaced({ shard, whole }: Reader, { resource, namespace }: Subscribed): Status | undefined {
   if (!shard || (namespace ? inShard(namespace, shard) : whole)) return undefined;
   const lacks = namespace ? `${namespace} is not in it` : "a subscription must name a namespace";
