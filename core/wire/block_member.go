@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/watchglass/watchglass/core/api"
+import (
+	"math"
+
+	"github.com/watchglass/watchglass/core/api"
+)
 
 // Member describes the body of one object in a block. If the body is a delta, the base
 // directly precedes the delta in the bodies section.
@@ -41,10 +45,12 @@ func appendSized(dst []byte, body api.Body) []byte {
 	return appendUvarint(dst, uint64(len(body.Data))<<codecBits|uint64(body.Codec))
 }
 
+// sized reads a codec and a size. Only the message limits the size, because a large body
+// is sent by itself.
 func (r *reader) sized() (api.Codec, uint32) {
 	v := r.uvarint()
-	if v>>codecBits > maxBlock {
-		r.fail("body of more than 1 MiB")
+	if v>>codecBits > math.MaxUint32 {
+		r.fail("body of more than 4 GiB")
 	}
 	return api.Codec(v & (1<<codecBits - 1)), uint32(v >> codecBits)
 }

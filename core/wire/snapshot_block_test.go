@@ -177,6 +177,24 @@ func TestBlockOfMoreThanAMebibyteIsRefused(t *testing.T) {
 	}
 }
 
+// A body that is sent by itself, without compression, may be larger than a section of a
+// block: etcd stores objects of 1.5 MiB by default.
+func TestBodyOfMoreThanAMebibyteIsSentByItself(t *testing.T) {
+	large := api.Body{Codec: api.JSON, Data: make([]byte, 2*maxBlock)}
+	b := Block{Objects: []Change{{ResourceVersion: 7, Envelope: envelope(api.Object{Key: "default/a", Body: large})}}}
+	f := SnapshotBodies{Subscription: 1, First: "default/a", Objects: 1, Data: b.AppendMembers(nil)}
+	f.Members = uint32(len(f.Data))
+	f.Data = b.AppendBodies(f.Data)
+	_, payload, _, err := Next(f.Append(nil))
+	require.NoError(t, err)
+	var parsed SnapshotBodies
+	require.NoError(t, parsed.Parse(payload))
+	bodies, status := parsed.Expand(new(Block), []api.ResourceVersion{7})
+	require.Nil(t, status)
+	require.Len(t, bodies, 1)
+	require.Equal(t, large, bodies[0].Body)
+}
+
 // FuzzBlock checks that arbitrary sections never cause a panic, and that accepted
 // sections encode to an equal block.
 func FuzzBlock(f *testing.F) {
