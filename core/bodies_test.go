@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -380,6 +381,19 @@ func TestCorruptBodiesAreRequestedAgain(t *testing.T) {
 	require.Equal(t, api.ResourceVersion(rowsPods), r.asked[1].ResourceVersion)
 	require.Equal(t, 1, int(reflector.Relists))
 	r.requireBodies()
+}
+
+// A body of more than 1 MiB, which no block can contain, arrives by itself (rule B31).
+func TestLargeBodyArrivesAfterItsRow(t *testing.T) {
+	r := newRowsRig(t, wire.Config{})
+	large := rowPod("ns20/p", rowsPods+1)
+	large.Envelope = large.Envelope.AppendWithBody(nil, api.Body{Codec: api.JSON, Data: fmt.Appendf(nil, `{"metadata":{},"data":"%s"}`, strings.Repeat("x", 3<<19))})
+	require.Nil(t, r.pods.Apply(large, r.now))
+	r.untilRows()
+	r.untilAll()
+	require.Zero(t, r.engine.sharedCollections[0].reflector.CorruptBodies)
+	r.step(&wire.Get{Request: 1, Collection: 1, Key: "ns20/p"})
+	require.Greater(t, len(r.replies[1]), 3<<19)
 }
 
 // A relist while bodies are pending replaces rows and bodies together (rule B31).

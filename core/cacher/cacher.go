@@ -55,7 +55,9 @@ type Cacher struct {
 func New(cfg Config) *Cacher {
 	c := &Cacher{schema: cfg.Schema, arena: store.NewArena()}
 	c.listing.cacher, c.restored.cacher, c.upstream.cacher, c.waits.cacher = c, c, c, c
-	c.arena.OnCorrupt = func() { c.restored.MarkCorrupt(api.Internal("a block of bodies is corrupt; the collection is listed again")) }
+	c.arena.OnCorrupt = func() {
+		c.restored.MarkCorrupt(api.Internal("a block of bodies is corrupt; the collection is listed again"))
+	}
 	c.state = store.New(c.arena)
 	c.window = history.New(c.arena, cfg.History)
 	c.bodies.Init(c.arena, c.window, cfg.DeltaEpoch)
