@@ -14,6 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
@@ -37,7 +38,10 @@ func TestIdleWatchReleasesItsInitialEvents(t *testing.T) {
 		name := fmt.Sprintf("pod-%05d", i)
 		source.Put(pods, key(name), pod(name, "Running"))
 	}
-	c := connector.New(connector.Config{Source: source, Logger: slog.New(slog.DiscardHandler)})
+	c := connector.New(connector.Config{
+		Source: source, Logger: slog.New(slog.DiscardHandler),
+		Limits: limit.NewSet().With(limit.ListTimeout, int64(5*time.Minute)), // the race detector on a busy machine is slow
+	})
 	defer func() { assert.NoError(t, c.Close(context.Background())) }()
 	open := func() kubeapi.Watch {
 		w, err := c.Backend().Watch(ctx, pods, kubeapi.WatchOptions{ResourceVersion: "0", SendInitialEvents: api.True, Bookmarks: true, Match: api.MatchNotOlderThan})
