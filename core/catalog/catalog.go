@@ -56,11 +56,19 @@ func Lookup(schemas []api.Schema, resource api.Resource) (*api.Schema, error) {
 
 // Names returns the resources of schemas, sorted by their text form.
 func Names(schemas []api.Schema) []api.Resource {
-	resources := make([]api.Resource, len(schemas))
-	for i := range schemas {
-		resources[i] = schemas[i].Resource
+	type named struct {
+		text     string
+		resource api.Resource
 	}
-	lite.Sort(resources, func(a, b *api.Resource) bool { return a.String() < b.String() })
+	all := make([]named, len(schemas))
+	for i := range schemas {
+		all[i] = named{text: schemas[i].Resource.String(), resource: schemas[i].Resource}
+	}
+	lite.Sort(all, func(a, b *named) bool { return a.text < b.text })
+	resources := make([]api.Resource, len(all))
+	for i := range all {
+		resources[i] = all[i].resource
+	}
 	return resources
 }
 

@@ -26,8 +26,10 @@ func TestOldPackageIsRefused(t *testing.T) {
 	require.ErrorContains(t, built(root), `build the npm package first: "make js"`)
 	write("js/dist/edge.js", 2*time.Hour)
 	require.NoError(t, built(root))
-	write("core/wire/hello_test.go", time.Hour)
-	require.NoError(t, built(root), "tests are no part of it")
+	for _, other := range []string{"core/wire/hello_test.go", "core/wire/PROTOCOL.md", "core/sim/mutants/hello.mutant", "core/wire/testdata/hello.json"} {
+		write(other, time.Hour)
+		require.NoError(t, built(root), "the package does not contain %s", other)
+	}
 	for _, source := range []string{"core/wire/hello.go", "wasm/guest/main.go", "js/src/index.ts"} {
 		write(source, time.Hour)
 		require.ErrorContains(t, built(root), source+` is newer than the npm package in js/dist: rebuild it with "make js"`)
