@@ -82,21 +82,21 @@ describe("groups", () => {
   });
 
   test("are virtual, and all their rows can be reached", async () => {
-    await openGroups("group=Ready&group=labels%5Btier%5D", { pods: 3000 });
+    await openGroups("group=Ready&group=labels%5Btier%5D", { pods: 1000 });
     await groups().first().waitFor();
     const ids = await groups().evaluateAll((elements) => elements.map(({ dataset }) => dataset.group.slice("group ".length)));
     await inPage((ids) => { location.hash += ids.map((id) => `&expand=${encodeURIComponent(id)}`).join(""); }, ids);
     await dashboard.page.locator("[data-testid=rows] > [data-key]").first().waitFor();
     const seen = new Set();
     const height = await inPage(() => document.querySelector("#grid").scrollHeight);
-    assert.equal(height, 34 * (3000 + ids.length) + (await inPage(() => document.querySelector("#head").parentElement.offsetHeight)));
+    assert.equal(height, 34 * (1000 + ids.length) + (await inPage(() => document.querySelector("#head").parentElement.offsetHeight)));
     for (let top = 0; top < height; top += 600) {
       await dashboard.scrollTo(top);
       await until(() => !document.querySelector("[data-testid=rows]").textContent.includes("Loading"));
       for (const key of await dashboard.keys()) seen.add(key);
       assert.ok((await dashboard.page.locator("[data-testid=rows] > *").count()) < 60);
     }
-    assert.equal(seen.size, 3000);
+    assert.equal(seen.size, 1000);
   });
 
   test("follow the objects, and a group without objects collapses", async () => {
@@ -199,7 +199,7 @@ test("the visible lines of groups stay in place while more rows are inserted abo
 });
 
 test("a visible row of a group that moves up takes no other line with it", async () => {
-  await openGroups(`group=namespace&sort=-Restarts&expand=${encodeURIComponent('["default"]')}`, { pods: 3000 });
+  await openGroups(`group=namespace&sort=-Restarts&expand=${encodeURIComponent('["default"]')}`, { pods: 1000 });
   await dashboard.page.locator("[data-testid=rows] > [data-key]").first().waitFor();
   await dashboard.scrollTo(34 * 40 + 10);
   await loaded();
