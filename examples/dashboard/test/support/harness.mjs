@@ -10,7 +10,7 @@ import { launch } from "./browser.mjs";
 import { DashboardPage, newPage } from "./page.mjs";
 import { serve } from "./static.mjs";
 
-export const PODS = 1000; // enough for all tests that do not depend on the number of rows
+export const PODS = 300; // enough for all tests that do not depend on the number of rows
 
 /** The page that the current test has opened. */
 export let dashboard;
