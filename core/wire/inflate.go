@@ -278,15 +278,23 @@ func (h *huffman) long(bits uint64) uint {
 // Decoding an initial snapshot spends most of its time in this loop. The loop therefore
 // keeps its state in local variables and calls no function for a short code.
 func (f *inflater) block() bool {
-	bits, n, d := f.bits, f.n, f.d
+	src, dst := f.src, f.dst
+	bits, n, s, d := f.bits, f.n, f.s, f.d
 	ok := false
-	for f.s <= len(f.src)+16 { // zeros follow the end of src
-		for n <= 56 {
-			if f.s < len(f.src) {
-				bits |= uint64(f.src[f.s]) << n
+	for s <= len(src)+16 { // zeros follow the end of src
+		if n < 48 {
+			if s+8 <= len(src) {
+				bits |= word(src[s:]) << n
+				s += int(63-n) >> 3
+				n |= 56
+			} else {
+				for ; n <= 56; n += 8 {
+					if s < len(src) {
+						bits |= uint64(src[s]) << n
+					}
+					s++
+				}
 			}
-			f.s++
-			n += 8
 		}
 		// The codes and extra bits of a length and a distance take at most 48 bits.
 		e := uint(f.literals.fast[bits&(1<<fastBits-1)])
@@ -296,10 +304,10 @@ func (f *inflater) block() bool {
 		bits, n = bits>>(e&15), n-(e&15)
 		symbol := e >> 4
 		if symbol < endOfBlock {
-			if d == len(f.dst) {
+			if d == len(dst) {
 				break
 			}
-			f.dst[d] = byte(symbol)
+			dst[d] = byte(symbol)
 			d++
 			continue
 		}
@@ -320,13 +328,20 @@ func (f *inflater) block() bool {
 		back, extra := distance(e >> 4)
 		back += int(bits & (1<<extra - 1))
 		bits, n = bits>>extra, n-extra
-		if back > d || length > len(f.dst)-d {
+		if back > d || length > len(dst)-d {
 			break
 		}
-		for end := d + length; d < end; { // an overlapping copy repeats its own output
-			d += copy(f.dst[d:end], f.dst[d-back:d])
+		end := d + length
+		for d < end { // an overlapping copy repeats its own output
+			d += copy(dst[d:end], dst[d-back:d])
 		}
 	}
-	f.bits, f.n, f.d = bits, n, d
+	f.bits, f.n, f.s, f.d = bits, n, s, d
 	return ok
+}
+
+// word returns the first eight bytes of b.
+func word(b []byte) uint64 {
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }

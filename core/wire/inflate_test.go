@@ -57,6 +57,81 @@ func TestInflateDecodesWhatTheStandardLibraryEncodes(t *testing.T) {
 	}
 }
 
+// bitWriter writes the bits of a deflate stream.
+type bitWriter struct {
+	out  []byte
+	bits uint64
+	n    uint
+}
+
+func (w *bitWriter) write(v uint64, n uint) {
+	w.bits |= v << w.n
+	for w.n += n; w.n >= 8; w.n -= 8 {
+		w.out, w.bits = append(w.out, byte(w.bits)), w.bits>>8
+	}
+}
+
+// code writes a Huffman code, whose first bit is the highest.
+func (w *bitWriter) code(code uint16, n uint8) { w.write(uint64(reverse(code, n)), uint(n)) }
+
+// A length and a distance with the longest codes and the most extra bits take 48 bits. The
+// decoder must have them all, at whatever bit they start. No encoder chooses such codes.
+func TestInflateDecodesTheLongestCodes(t *testing.T) {
+	const copies = 200
+	w := &bitWriter{}
+	w.write(0b101, 3) // the last block, with dynamic codes
+	w.write(29, 5)    // 286 literals and lengths
+	w.write(29, 5)    // 30 distances
+	w.write(15, 4)    // 19 code lengths
+	for _, symbol := range codeLengthOrder {
+		if symbol < 16 {
+			w.write(4, 3) // a length takes four bits, and its code is the length itself
+		} else {
+			w.write(0, 3)
+		}
+	}
+	const farLength, farDistance = 284, 29
+	var literals [286]uint8 // 'a' takes one bit, and each further code one more
+	for i := range uint8(13) {
+		literals['a'+i] = i + 1
+	}
+	literals[endOfBlock], literals[farLength], literals['z'] = 15, 15, 14
+	var distances [30]uint8
+	for i := range uint8(14) {
+		distances[i] = i + 1
+	}
+	distances[28], distances[farDistance] = 15, 15
+	for _, n := range append(literals[:], distances[:]...) {
+		w.code(uint16(n), 4)
+	}
+	const most = 1<<15 - 1
+	want := 0
+	for range 25_000 {
+		w.code(0, 1)
+		want++
+	}
+	for i := range copies {
+		w.code(most, 15)
+		w.write(uint64(i%31), 5)
+		w.code(most, 15)
+		w.write(uint64(i), 13)
+		want += 227 + i%31
+		for range i % 23 { // the next copy starts at another bit
+			w.code(0, 1)
+			want++
+		}
+	}
+	w.code(most-1, 15)
+	w.write(0, 7)
+
+	expected, err := io.ReadAll(flate.NewReader(bytes.NewReader(w.out)))
+	require.NoError(t, err)
+	require.Len(t, expected, want)
+	got := make([]byte, want)
+	require.True(t, new(inflater).inflate(got, w.out))
+	require.True(t, bytes.Equal(expected, got))
+}
+
 func TestInflateNeedsTheStreamOnlyUpToTheEndOfTheOutput(t *testing.T) {
 	var f inflater
 	for _, text := range texts() {
