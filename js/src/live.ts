@@ -45,11 +45,11 @@ class Collections {
   readonly #open = new Map<string, Shared>();
 
   /**
-   * Opens a collection, or shares the one that is already open. Returns the collection, and a
-   * function that ends this use. The caller must call the function once.
+   * Opens a collection, or shares an open one with the same options. Returns the collection, and a
+   * function that ends this use. Only the first call of the function has an effect.
    */
   join<T extends object>(wg: Watchglass, resource: string, scope: Scope): [collection: Collection<T>, leave: () => void] {
-    const key = JSON.stringify([resource, scope.namespace, scope.labelSelector, scope.fieldSelector, scope.metadataOnly, scope.columns]);
+    const key = JSON.stringify([resource, scope.namespace, scope.labelSelector, scope.fieldSelector, scope.metadataOnly, scope.rowsFirst, scope.columns]);
     let shared = this.#open.get(key);
     if (!shared || shared.collection.status.state === "closed") {
       shared = { collection: wg.collection(resource, scope), users: 0, timer: undefined };
@@ -58,7 +58,12 @@ class Collections {
     const joined = shared;
     clearTimeout(joined.timer);
     joined.users++;
-    return [joined.collection, () => this.#leave(key, joined)];
+    let left = false;
+    const leave = () => {
+      if (!left) this.#leave(key, joined);
+      left = true;
+    };
+    return [joined.collection, leave];
   }
 
   #leave(key: string, shared: Shared): void {

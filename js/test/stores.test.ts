@@ -11,6 +11,7 @@ import { compile } from "svelte/compiler";
 import { get } from "svelte/store";
 import { compileScript, parse } from "vue/compiler-sfc";
 import type { WatchglassClient } from "../src/lazy.js";
+import type { Scope } from "../src/live.js";
 import { objectsStore, objectStore, rowChanges, statusStore, viewStore, type Readable } from "../src/stores.js";
 import { TestCluster } from "../src/testing.js";
 import { clientOf, pod, skip as noModule, until } from "./cluster.js";
@@ -81,6 +82,19 @@ test("stores of objects, of one object and of the status", options, async (t) =>
   await becomes(t, one, ({ exists }) => exists === false);
   one.query("default/b");
   await becomes(t, one, ({ object }) => object?.metadata.name === "b");
+});
+
+test("stores share a collection if its options are equal", options, async (t) => {
+  const { client, inspect } = await setup(t);
+  const open = (scope: Scope) => becomes(t, viewStore(client, "v1/pods", { scope }), ({ view }) => view === "ready");
+  await open({});
+  await open({});
+  assert.equal(await inspect("collections"), 1);
+  const different: Scope[] = [{ namespace: "default" }, { labelSelector: "app=api" }, { fieldSelector: "status.phase=Running" }, { metadataOnly: true }, { rowsFirst: true }, { columns: [{ name: "App", kind: "string", path: ".metadata.labels.app" }] }];
+  for (const [i, scope] of different.entries()) {
+    await open(scope);
+    assert.equal(await inspect("collections"), i + 2, JSON.stringify(scope));
+  }
 });
 
 test("the changes of a view's rows are those that entered, changed and left the window", options, async (t) => {
