@@ -178,6 +178,12 @@ func (c *collection) bodiesLeft() bool {
 // ready reports whether the engine has reported a state of the current epoch.
 func (c *collection) ready() bool { return c.reported.ResourceVersion != 0 && c.epoch.source != nil }
 
+// dropped reports whether a collection waits to list again because bodies of its last list
+// were corrupt.
+func dropped(f *wire.CollectionState) bool {
+	return f.State == api.StateConnecting && f.ResourceVersion == 0 && corruptBodies(f.Status)
+}
+
 func (r *reader) collectionState(f *wire.CollectionState) {
 	c := r.collection(f.Collection)
 	if f.Collection == r.trespassed {
@@ -186,7 +192,9 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	if c == nil {
 		return
 	}
-	if c.epoch == r.scope(c).epoch && f.ResourceVersion == 0 && c.reported.ResourceVersion != 0 && corruptBodies(f.Status) {
+	// The engine may drop a list before it has reported it.
+	unreported := r.scope(c).ready && dropped(f) && !dropped(&c.reported)
+	if c.epoch == r.scope(c).epoch && f.ResourceVersion == 0 && corruptBodies(f.Status) && (c.reported.ResourceVersion != 0 || unreported) {
 		r.scope(c).renew()
 		r.world.saw(ListCorrupt)
 	}

@@ -105,6 +105,12 @@ func (w *world) heal(r *lite.Rand) {
 		}
 	}
 	w.pass(30_000)
+	for _, rd := range w.readers {
+		if slices.ContainsFunc(rd.collections, func(c *collection) bool { return dropped(&c.reported) }) {
+			w.pass(90_000) // a read above found a corrupt list, and the delay before the next list is at most a minute
+			break
+		}
+	}
 }
 
 // judge compares all data with the source, and validates the deliveries of all
