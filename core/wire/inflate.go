@@ -342,6 +342,7 @@ func (f *inflater) block() bool {
 
 // word returns the first eight bytes of b.
 func word(b []byte) uint64 {
+	_ = b[7] // one check of the bounds
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }

@@ -75,7 +75,8 @@ func (w *bitWriter) write(v uint64, n uint) {
 func (w *bitWriter) code(code uint16, n uint8) { w.write(uint64(reverse(code, n)), uint(n)) }
 
 // A length and a distance with the longest codes and the most extra bits take 48 bits. The
-// decoder must have them all, at whatever bit they start. No encoder chooses such codes.
+// decoder must have them all, at whatever bit they start (rule B33). No encoder chooses such
+// codes.
 func TestInflateDecodesTheLongestCodes(t *testing.T) {
 	const copies = 200
 	w := &bitWriter{}
@@ -106,15 +107,16 @@ func TestInflateDecodesTheLongestCodes(t *testing.T) {
 	}
 	const most = 1<<15 - 1
 	want := 0
-	for range 25_000 {
-		w.code(0, 1)
+	for i := range 33_000 {
+		length := uint8(i*i%13) + 1
+		w.code(1<<length-2, length)
 		want++
 	}
 	for i := range copies {
 		w.code(most, 15)
 		w.write(uint64(i%31), 5)
 		w.code(most, 15)
-		w.write(uint64(i), 13)
+		w.write(uint64(8191-i), 13)
 		want += 227 + i%31
 		for range i % 23 { // the next copy starts at another bit
 			w.code(0, 1)

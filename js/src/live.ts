@@ -46,7 +46,7 @@ class Collections {
 
   /**
    * Opens a collection, or shares an open one with the same options. Returns the collection, and a
-   * function that ends this use. Only the first call of the function has an effect.
+   * function that ends this use. The caller must call the function once.
    */
   join<T extends object>(wg: Watchglass, resource: string, scope: Scope): [collection: Collection<T>, leave: () => void] {
     const key = JSON.stringify([resource, scope.namespace, scope.labelSelector, scope.fieldSelector, scope.metadataOnly, scope.rowsFirst, scope.columns]);
@@ -58,12 +58,7 @@ class Collections {
     const joined = shared;
     clearTimeout(joined.timer);
     joined.users++;
-    let left = false;
-    const leave = () => {
-      if (!left) this.#leave(key, joined);
-      left = true;
-    };
-    return [joined.collection, leave];
+    return [joined.collection, () => this.#leave(key, joined)];
   }
 
   #leave(key: string, shared: Shared): void {

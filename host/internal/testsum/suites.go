@@ -57,9 +57,9 @@ func conformance() []suite {
 // detector takes minutes.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
-// computing are packages that the race detector ignores, although it watches their callers.
-// They start no goroutines, and read and write memory of one caller. Instrumentation makes
-// their loops ten times as slow, and the tests of the raced packages twice as slow.
+// computing are packages that are not instrumented for the race detector. It misses races
+// in which one of them makes an access. Instrumentation makes their loops ten times as slow,
+// and the tests of the raced packages twice as slow.
 var computing = []string{
 	"github.com/watchglass/watchglass/core/body", "github.com/watchglass/watchglass/core/objectjson",
 	"github.com/klauspost/compress/flate", "github.com/tetratelabs/wazero/...",

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // mostAtATime runs a suite of six units, and returns the maximum number of units that ran
@@ -45,3 +48,14 @@ func TestSuiteRunsUnitsInParallel(t *testing.T) { assert.Equal(t, 3, mostAtATime
 // A suite without jobs runs one unit at a time, because its units may use the whole
 // machine.
 func TestSuiteRunsOneUnitAtATime(t *testing.T) { assert.Equal(t, 1, mostAtATime(t, 0)) }
+
+// The go command ignores a flag for a package that is not built.
+func TestPackagesWithoutTheRaceDetectorExist(t *testing.T) {
+	t.Chdir("../../..") // the packages are relative to the root
+	built, err := goList(append([]string{"-deps"}, raced...)...)
+	require.NoError(t, err)
+	for _, pattern := range computing {
+		path := strings.TrimSuffix(pattern, "/...")
+		assert.True(t, slices.Contains(built, path), "%s is not built for the tests with the race detector", path)
+	}
+}
