@@ -6,7 +6,7 @@ import { connect } from "../src/index.ts";
 import { Peer } from "./peer.mjs";
 import { compare, median, report } from "./rounds.mjs";
 
-const rounds = 3;
+const rounds = 5;
 const window = 50;
 const [module, url] = process.argv.slice(2);
 const bytes = readFileSync(module);
