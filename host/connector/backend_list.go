@@ -108,8 +108,8 @@ func (l *list) advance(step func() (done bool, status *api.Status)) error {
 // reader.
 func (l *list) step(step func() (done bool, status *api.Status)) (done bool, wait time.Duration, status *api.Status) {
 	c := l.connector
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	c.turn.lock()
+	defer c.turn.unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if wait = c.evaluate(&l.evaluator); wait > 0 {

@@ -27,7 +27,7 @@ type Connector struct {
 	stop, kill       context.CancelFunc
 	running          sync.WaitGroup // goroutines of upstream watches, readers, preloads and the send pool
 
-	turn        sync.Mutex // acquired before mu by lists and by readers with long messages
+	turn        turn       // acquired before mu by lists and by readers with long messages
 	mu          sync.Mutex // guards the following fields and all of the core
 	closed      bool
 	collections map[api.Resource]*collection
@@ -56,6 +56,7 @@ func New(config Config) *Connector {
 		config:      config,
 		access:      access.Enforce(config.Access, config.Limits, config.Observer),
 		start:       time.Now(),
+		turn:        make(turn, 1),
 		collections: map[api.Resource]*collection{},
 		readers:     map[*reader]struct{}{},
 		errors:      map[int]uint64{api.CodeGone: 0},

@@ -282,8 +282,8 @@ const idleMillis = 60 * 60 * 1000
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {
-		c.turn.Lock()
-		defer c.turn.Unlock()
+		c.turn.lock()
+		defer c.turn.unlock()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
