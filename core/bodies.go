@@ -8,8 +8,8 @@ import (
 
 // A collection that was opened with RowsFirst serves views as soon as its rows have
 // arrived. A read of a single object requests the body of that object if the body has
-// not arrived. Watches, lists with bodies and snapshots wait until all bodies have
-// arrived.
+// not arrived. Watches and lists with bodies wait until all bodies have arrived. Until
+// then, snapshots are refused.
 
 // bodyMillis is how long a read waits for a body (rule B30).
 const bodyMillis = 10_000

@@ -144,6 +144,9 @@ func TestRowsAreCompleteBeforeTheBodies(t *testing.T) {
 	list, err := c.List(w.ctx, ListOptions{MetadataOnly: true})
 	require.NoError(t, err)
 	require.Len(t, list.Items, objects)
+	for _, err := range c.Snapshot(w.ctx, SnapshotOptions{}) {
+		require.ErrorContains(t, err, "no state yet that could be stored")
+	}
 	view, err := c.View(w.ctx, ViewOptions{Sort: "-name", Limit: 2, Facets: []string{"status.phase"}})
 	require.NoError(t, err)
 	for snapshot, err := range view.Snapshots(w.ctx) {

@@ -53,8 +53,8 @@ type Chunk struct {
 // when the consumer requests it.
 //
 // An error ends the snapshot and invalidates its chunks. The error is a 503 *api.Status
-// if the collection has no state yet. It is a 410 if the collection was relisted
-// meanwhile or changes faster than the chunks are read; take a new snapshot then.
+// if the collection has no state yet, or lacks bodies. It is a 410 if the collection was
+// relisted meanwhile or changes faster than the chunks are read; take a new snapshot then.
 func (c *Collection) Snapshot(ctx context.Context, opts SnapshotOptions) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		var chunk Chunk

@@ -269,9 +269,9 @@ export interface Collection<T extends object = KubeObject> {
    * {@link SnapshotOptions.since}. The collection may change while the chunks are read. Together,
    * the chunks contain the state at the position of the last chunk.
    *
-   * Throws a 503 if the collection has no state yet. Throws a 410 if the collection is relisted
-   * while the chunks are read, or changes faster than they are read. The caller must then start a
-   * new snapshot.
+   * Throws a 503 if the collection has no state yet, or lacks bodies. Throws a 410 if the collection
+   * is relisted while the chunks are read, or changes faster than they are read. The caller must
+   * then start a new snapshot.
    */
   snapshot(options?: SnapshotOptions): AsyncIterable<SnapshotChunk>;
   watch(options?: WatchOptions): Watch<T>;
