@@ -180,7 +180,7 @@ func (r *reader) nextPage(q *request, f *wire.ListReply) {
 
 func (r *reader) rejected(f *wire.Rejected) {
 	if f.Object == wire.ObjectRestore {
-		r.refused++
+		r.refused, r.corrupted = r.refused+1, corruptBodies(f.Status)
 		if c := r.collection(f.ID); c != nil && corruptBodies(f.Status) {
 			r.scope(c).renew() // the list was persisted before any of its bodies was read
 			r.world.saw(ListCorrupt)

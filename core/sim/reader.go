@@ -35,6 +35,7 @@ type reader struct {
 	taken       []*taking
 	stored      []*storedScope
 	refused     int    // number of persisted states that were rejected
+	corrupted   bool   // the last of them contained corrupt bodies
 	trespassed  uint32 // ID of an open collection that the reader may not read; zero for none
 	inspected   inspected
 	unjudged    bool // the views were not checked after the last output

@@ -182,7 +182,7 @@ func damage(chunks [][]byte, r *lite.Rand) (damaged [][]byte, certain bool) {
 func (r *reader) judgeRestore(c *collection, k *storedScope, damaged, certain, refused bool) {
 	w := r.world
 	switch {
-	case refused && !damaged && w.setup.Budget <= 1:
+	case refused && !damaged && w.setup.Budget <= 1 && !r.corrupted: // the list may have arrived with corrupt bodies
 		w.fail(ErrRestore, "reader %d: the persisted state of %s is refused", r.id, k.key)
 	case refused:
 		if c.reported.ResourceVersion != 0 || c.reported.Objects != 0 {
