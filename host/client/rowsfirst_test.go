@@ -144,9 +144,12 @@ func TestRowsAreCompleteBeforeTheBodies(t *testing.T) {
 	list, err := c.List(w.ctx, ListOptions{MetadataOnly: true})
 	require.NoError(t, err)
 	require.Len(t, list.Items, objects)
+	refusals := 0
 	for _, err := range c.Snapshot(w.ctx, SnapshotOptions{}) {
 		require.ErrorContains(t, err, "no state yet that could be stored")
+		refusals++
 	}
+	require.Equal(t, 1, refusals)
 	view, err := c.View(w.ctx, ViewOptions{Sort: "-name", Limit: 2, Facets: []string{"status.phase"}})
 	require.NoError(t, err)
 	for snapshot, err := range view.Snapshots(w.ctx) {
