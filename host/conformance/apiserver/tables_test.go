@@ -145,7 +145,7 @@ func (f form) benchmarkWatch(b *testing.B, cluster *clustersim.Cluster, pods *po
 				line, err := reader.ReadBytes('\n')
 				require.NoError(b, err)
 				if i == 0 {
-					plain, compressed = plain+int64(len(line)), compressed+gzipped(b, line)
+					plain, compressed = plain+int64(len(line)), compressed+gzipped(b, line, 6)
 				}
 			}
 		}
@@ -162,11 +162,12 @@ func (f form) benchmarkWatch(b *testing.B, cluster *clustersim.Cluster, pods *po
 	b.ReportMetric(float64(compressed)/float64(events), "gzip-B/event")
 }
 
-// gzipped returns the size of a text after gzip -6.
-func gzipped(b *testing.B, text []byte) int64 {
+// gzipped returns the size of a text after gzip of the given level.
+func gzipped(b *testing.B, text []byte, level int) int64 {
 	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	_, err := w.Write(text)
+	w, err := gzip.NewWriterLevel(&out, level)
+	require.NoError(b, err)
+	_, err = w.Write(text)
 	require.NoError(b, errors.Join(err, w.Close()))
 	return int64(out.Len())
 }
