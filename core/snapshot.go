@@ -25,8 +25,11 @@ func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
 	case e.findSnapshot(f.Request) != nil:
 		e.replyError(f.Request, api.BadRequest("a snapshot with this number already exists"))
 		return
-	case !c.shared.cacher.Ready() || !c.shared.reflector.Bodies().Complete():
+	case !c.shared.cacher.Ready():
 		e.replyError(f.Request, api.Unavailable("the collection has no state yet that could be stored"))
+		return
+	case !c.shared.reflector.Bodies().Complete():
+		e.replyError(f.Request, api.Unavailable("the collection lacks bodies: take the snapshot when all have arrived"))
 		return
 	}
 	reader, status := session.NewSnapshotReader(c.shared.serve(), f.ResourceVersion, f.ClusterID)

@@ -146,7 +146,7 @@ func TestRowsAreCompleteBeforeTheBodies(t *testing.T) {
 	require.Len(t, list.Items, objects)
 	refusals := 0
 	for _, err := range c.Snapshot(w.ctx, SnapshotOptions{}) {
-		require.ErrorContains(t, err, "no state yet that could be stored")
+		require.ErrorContains(t, err, "the collection lacks bodies: take the snapshot when all have arrived")
 		refusals++
 	}
 	require.Equal(t, 1, refusals)
