@@ -69,6 +69,9 @@ func (e Envelope) validate() (api.Codec, *api.Status) {
 	if r.err == nil && codec > api.Delta {
 		r.fail("unknown codec")
 	}
+	if codec == api.NoBody && r.left() > 0 {
+		r.fail("body without a codec")
+	}
 	return codec, r.err
 }
 

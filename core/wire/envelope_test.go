@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/watchglass/watchglass/core/api"
 )
 
@@ -33,7 +35,10 @@ func TestEnvelopeOfRandomObjects(t *testing.T) {
 		return string(b)
 	}
 	for range 2000 {
-		o := api.Object{Key: api.Key("k" + text()), UID: text(), Body: api.Body{Codec: api.Codec(rnd.Intn(4)), Data: []byte(text())}}
+		o := api.Object{Key: api.Key("k" + text()), UID: text(), Body: api.Body{Codec: api.Codec(rnd.Intn(4))}}
+		if o.Body.Codec != api.NoBody {
+			o.Body.Data = []byte(text())
+		}
 		for range rnd.Intn(4) {
 			o.Fields = append(o.Fields, text())
 		}
@@ -222,6 +227,12 @@ func TestEnvelopeRefusesInvalidTextReferences(t *testing.T) {
 	if v := e.Column(0); v.Text != "" {
 		t.Fatal(v)
 	}
+}
+
+func TestEnvelopeRefusesABodyWithoutACodec(t *testing.T) {
+	e := Envelope(AppendEnvelope(nil, &api.Object{Key: "a"}))
+	require.NoError(t, e.Validate())
+	require.ErrorContains(t, append(e, '{').Validate(), "body without a codec")
 }
 
 // Skipping cells advances the reader as far as reading the same cells.

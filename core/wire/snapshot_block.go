@@ -138,7 +138,7 @@ func (f *SnapshotBlock) Expand(b *Block, bodies bool) *api.Status {
 		err = readMembers(b.Members, members, f.Bodies)
 	}
 	if err == nil {
-		err = b.addBodies(int(f.Envelopes), b.sections[f.Envelopes:])
+		err = b.addBodies(b.sections[f.Envelopes:])
 	}
 	if err != nil {
 		return api.Internal("a block of the snapshot is corrupt: " + api.AsStatus(err).Message)
@@ -175,32 +175,39 @@ func (b *Block) parse(section []byte, objects int) error {
 	var rv api.ResourceVersion
 	for i := range b.Objects {
 		rv += api.ResourceVersion(r.varint())
-		c := Change{Type: api.Added, ResourceVersion: rv, Flags: api.Flags(r.byte()), LabelSet: r.uint32()}
+		c := &b.Objects[i]
+		*c = Change{Type: api.Added, ResourceVersion: rv, Flags: api.Flags(r.byte()), LabelSet: r.uint32()}
 		envelope, codec := r.envelope()
 		if r.err == nil && (codec != api.NoBody || int(c.LabelSet) >= len(b.LabelSets)) {
 			r.fail("object with a body or an undefined label set")
 		}
 		c.Envelope, c.Key = envelope, envelope.Key()
-		b.Objects[i] = c
 	}
 	return r.done("envelopes")
 }
 
-// addBodies adds the bodies to the objects, as the members describe them. If bodies is
-// empty, the objects get the codecs and the versions of bases, but no data. The parameter
-// envelopes is the size of the first section in bytes.
-func (b *Block) addBodies(envelopes int, bodies []byte) error {
-	b.envelopes = grow(b.envelopes, envelopes+len(bodies))[:0] // enough for each envelope with its body
+// addBodies adds the bodies to the objects, whose envelopes are in b.sections, as the
+// members describe them. If bodies is empty, the objects get the codecs and the versions
+// of bases, but no data. In a first list this is the usual case, and copies nothing.
+func (b *Block) addBodies(bodies []byte) error {
+	inPlace := len(bodies) == 0
+	if !inPlace {
+		b.envelopes = grow(b.envelopes, len(b.sections))[:0] // enough for each envelope with its body
+	}
 	for i := range b.Members {
 		c := &b.Objects[i]
 		body, rest, err := b.Members[i].rowBody(c.ResourceVersion, bodies)
 		if err != nil {
 			return err
 		}
-		bodies = rest
+		bodies, c.Base = rest, body.Base
+		if inPlace {
+			c.Envelope[len(c.Envelope)-1] = byte(body.Body.Codec)
+			continue
+		}
 		at := len(b.envelopes)
 		b.envelopes = c.Envelope.AppendWithBody(b.envelopes, body.Body)
-		c.Envelope, c.Base = b.envelopes[at:len(b.envelopes):len(b.envelopes)], body.Base
+		c.Envelope = b.envelopes[at:len(b.envelopes):len(b.envelopes)]
 		c.Key = c.Envelope.Key()
 	}
 	return nil

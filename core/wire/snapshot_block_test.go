@@ -53,6 +53,28 @@ func TestBlockWithoutBodiesHasTheEnvelopes(t *testing.T) {
 	}
 }
 
+// A persisted block can be expanded again, because Expand does not change its rows.
+func TestStoredBlockExpandsAgain(t *testing.T) {
+	for _, f := range []StoredBlock{
+		{
+			Block:   BlockBodies{Objects: 2, Before: sampleFrame.Envelopes, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: slices.Concat(sampleFrame.Data, deflated(t, 6, blockEnvelopes, blockBodies))},
+			Members: []uint32{0, 1},
+		},
+		{
+			Block: BlockBodies{Objects: 2, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: sampleData(blockBodies)},
+			Rows:  slices.Clone(blockEnvelopes), Members: []uint32{0, 1},
+		},
+	} {
+		var first, second Block
+		require.Nil(t, f.Expand(&first))
+		require.Nil(t, f.Expand(&second))
+		require.Equal(t, first.Objects, second.Objects)
+		for i, want := range sampleBlock.Objects {
+			require.Equal(t, want.Envelope.AppendWithBody(nil, api.Body{Codec: want.Envelope.Body().Codec}), []byte(first.Objects[i].Envelope))
+		}
+	}
+}
+
 // A block expanded without bodies contains the envelopes, and the codec, size and base
 // version of each body. A BodyExpander then returns the same bodies as a full expansion.
 func TestBodiesOfABlockAreDecompressedOnDemand(t *testing.T) {

@@ -60,14 +60,16 @@ func (f *StoredBlock) Parse(payload []byte) error {
 func (f *StoredBlock) Expand(b *Block) *api.Status {
 	all := f.Block.Before > 0 // the envelopes are those of all objects of the block
 	members, stream := splitBlock(f.Block.Data, f.Block.Members)
-	envelopes, objects := f.Rows, len(f.Members)
+	objects := len(f.Members)
 	if all {
 		if !b.inflate(f.Block.Before, stream) {
 			return api.Internal("a persisted block is corrupt: it does not decompress")
 		}
-		envelopes, objects = b.sections, int(f.Block.Objects)
+		objects = int(f.Block.Objects)
+	} else {
+		b.sections = append(b.sections[:0], f.Rows...) // addBodies writes to it
 	}
-	err := b.parse(envelopes, objects)
+	err := b.parse(b.sections, objects)
 	if err == nil {
 		b.Members = grow(b.Members, int(f.Block.Objects))
 		err = readMembers(b.Members, members, f.Block.Bodies)
@@ -84,7 +86,7 @@ func (f *StoredBlock) Expand(b *Block) *api.Status {
 		b.Objects, b.Members = b.Objects[:len(f.Members)], b.Members[:len(f.Members)]
 	}
 	if err == nil {
-		err = b.addBodies(len(envelopes), nil)
+		err = b.addBodies(nil)
 	}
 	if err != nil {
 		return api.Internal("a persisted block is corrupt: " + api.AsStatus(err).Message)
