@@ -47,6 +47,10 @@ func main() {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		start := time.Now()
+		fmt.Println("== compiling the Go packages and their tests")
+		compile(ctx, os.Stderr, lanes)
+		fmt.Printf("   compiled in %s\n", time.Since(start).Round(time.Second))
 		os.Exit(runSuites(ctx, false, lanes...))
 	}
 }

@@ -16,8 +16,9 @@ import (
 type suite struct {
 	name   string
 	units  []unit
-	jobs   int    // number of units that run at a time; zero means one
-	suffix string // appended to the names of packages in the list of the slowest, to distinguish suites with the same packages
+	jobs   int      // number of units that run at a time; zero means one
+	build  []string // arguments of "go list" that select the packages to compile first
+	suffix string   // appended to the names of packages in the list of the slowest, to distinguish suites with the same packages
 }
 
 // reporter is the path of the reporter for Node's test runner. readNode parses its
@@ -98,16 +99,44 @@ func suites() ([][]suite, error) {
 	if err != nil {
 		return nil, err
 	}
+	tests := func(name, dir string, flags []string, packages ...string) suite {
+		return suite{
+			name:  name,
+			units: goTest(slices.Concat([]string{"-C", dir, "test", "-json", "-vet=off", "-timeout", timeout}, flags, packages)...),
+			build: slices.Concat([]string{"-C", dir, "list"}, flags, packages),
+		}
+	}
+	race := tests("Go, race detector", ".", raceFlags(), raced...)
+	race.suffix = " (race)"
 	return [][]suite{
-		{{name: "Go", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off", "-p=4"}, slow, plain)...)}},
-		{{name: "Go, race detector", units: goTest(slices.Concat([]string{"test", "-json", "-vet=off"}, raceFlags(), raced)...), suffix: " (race)"}},
+		{tests("Go", ".", []string{"-p=4"}, slices.Concat(slow, plain)...)},
+		{race},
 		{
 			// The other packages of host/conformance take minutes to build.
-			{name: "selectors against Kubernetes", units: goTest("-C", "host/conformance", "test", "-json", "-vet=off", "./selectors")},
-			{name: "the release program", units: goTest("-C", "host/internal/release", "test", "-json", "-vet=off", ".")},
+			tests("selectors against Kubernetes", "host/conformance", nil, "./selectors"),
+			tests("the release program", "host/internal/release", nil, "."),
 		},
 		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: nodeJobs}},
 	}, nil
+}
+
+// compile compiles the packages of all suites and their tests, one suite after the other.
+// Without it, compilers would run beside the tests when the build cache is empty, and take
+// the processors from tests that wait for browsers and servers. It only reports errors: a
+// package that does not compile fails as a test.
+func compile(ctx context.Context, messages io.Writer, lanes [][]suite) {
+	for _, lane := range lanes {
+		for _, s := range lane {
+			if len(s.build) > 0 {
+				args := slices.Insert(slices.Clone(s.build), 3, "-e", "-test", "-deps", "-export", "-f=")
+				cmd := command(ctx, "go", args...)
+				cmd.Stderr = messages
+				if err := cmd.Run(); err != nil {
+					fmt.Fprintf(messages, "compiling %s: %v\n", s.name, err)
+				}
+			}
+		}
+	}
 }
 
 // goTest returns one unit, which runs the go command with arguments for "go test -json".
