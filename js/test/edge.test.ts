@@ -39,6 +39,7 @@ test("the pages of a list have one version despite thousands of changes", { skip
   await pods.synced;
   const page = async (token: string): Promise<Output> => {
     const response = await fetch(edge.url(`one${backendPath(commandFrame(listCommand({ limit: 1, continue: token })))}`), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
+    if (!response.ok) assert.fail(await response.text());
     const [frame] = split(new Uint8Array(await response.arrayBuffer()));
     return readOutput(frame!)!;
   };

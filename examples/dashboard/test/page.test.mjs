@@ -291,7 +291,7 @@ describe("connection", () => {
     await inPage(() => cluster.load());
     await dashboard.state("live");
     await dashboard.hasTotal(500);
-    assert.match(await dashboard.get("pill").textContent(), /last progress \ds ago/);
+    assert.match(await dashboard.get("pill").textContent(), /last progress \d+s ago/);
   });
 
   test("a page that cannot start shows the error and can retry", async () => {
@@ -309,7 +309,7 @@ describe("connection", () => {
     const keys = await dashboard.keys();
     await inPage(() => cluster.shown.set({ state: "stale", lastProgress: Date.now() - 40_000 }));
     await dashboard.state("stale");
-    assert.match(await dashboard.get("pill").textContent(), /last progress 4\ds ago/);
+    assert.match(await dashboard.get("pill").textContent(), /last progress [4-9]\ds ago/);
     assert.equal(await dashboard.get("banner").isVisible(), true);
     assert.deepEqual((await dashboard.keys()).slice(0, 5), keys.slice(0, 5));
     await dashboard.get("reconnect").click();
@@ -322,10 +322,12 @@ describe("connection", () => {
   // attempt immediately.
   test("shows the next attempt, and makes it immediately on request", async () => {
     await open();
-    await inPage(() => cluster.shown.set({ state: "stale", nextAttempt: Date.now() + 35_000 }));
-    await dashboard.page.getByText(/next attempt in 3[345]s/).waitFor();
+    await inPage(() => cluster.shown.set({ state: "stale", nextAttempt: Date.now() + 110_000 }));
+    await dashboard.page.getByText(/next attempt in \d+s/).waitFor();
+    const seconds = await inPage(() => Number(/next attempt in (\d+)s/.exec(document.body.textContent)[1]));
+    assert.ok(seconds <= 110, `${seconds}`);
     assert.equal(await dashboard.get("reconnect").textContent(), "Try now");
-    await dashboard.page.getByText(/next attempt in 3[012]s/).waitFor(); // the countdown continues
+    await until((seconds) => Number(/next attempt in (\d+)s/.exec(document.body.textContent)?.[1]) < seconds, seconds); // the countdown continues
     await inPage(() => cluster.shown.set({ state: "stale", nextAttempt: undefined }));
     await until(() => !document.body.textContent.includes("next attempt"));
     assert.equal(await dashboard.get("reconnect").textContent(), "Reconnect");
@@ -340,9 +342,9 @@ describe("connection", () => {
   test("without rows shows the next attempt", async () => {
     await open({ query: "?pods=500&wait", ready: false });
     const error = { code: 503, reason: "ServiceUnavailable", message: "nobody there" };
-    await inPage((error) => cluster.shown.set({ state: "connecting", error, nextAttempt: Date.now() + 35_000 }), error);
+    await inPage((error) => cluster.shown.set({ state: "connecting", error, nextAttempt: Date.now() + 110_000 }), error);
     await dashboard.page.getByText("nobody there").waitFor();
-    await dashboard.page.getByText(/^next attempt in 3[345]s$/).waitFor();
+    await dashboard.page.getByText(/^next attempt in \d+s$/).waitFor();
     await dashboard.page.getByRole("button", { name: "Try now" }).click();
     await inPage(() => cluster.load());
     await dashboard.state("live");
