@@ -144,9 +144,9 @@ func (r *reader) skipColumns(n, fields int) {
 	}
 }
 
-// shortColumn returns the end of the next column if it is one of those that make up most
-// rows, and otherwise zero: a short text, a small number, the text of a field, or Null.
-// Validating rows takes a fifth of a first list.
+// shortColumn returns the end of the next column if it is Null, the text of a field, a
+// short text, or a value that takes one byte. Most columns are. Otherwise it returns zero,
+// and the caller reads the column. Validating rows takes a fifth of a first list.
 func (r *reader) shortColumn(fields int) int {
 	b, off := r.b, r.off
 	if off >= len(b) {

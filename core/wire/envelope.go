@@ -65,14 +65,21 @@ func (e Envelope) validate() (api.Codec, *api.Status) {
 	if err := cells.done("cells"); err != nil && r.err == nil {
 		return 0, api.AsStatus(err)
 	}
+	codec := r.bodyCodec()
+	return codec, r.err
+}
+
+// bodyCodec reads the codec of a body that takes the remaining bytes. With NoBody, no
+// bytes may remain.
+func (r *reader) bodyCodec() api.Codec {
 	codec := api.Codec(r.byte())
 	if r.err == nil && codec > api.Delta {
 		r.fail("unknown codec")
 	}
-	if codec == api.NoBody && r.left() > 0 {
+	if r.err == nil && codec == api.NoBody && r.left() > 0 {
 		r.fail("body without a codec")
 	}
-	return codec, r.err
+	return codec
 }
 
 // Key returns the key. It aliases the envelope.

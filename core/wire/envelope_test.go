@@ -233,6 +233,13 @@ func TestEnvelopeRefusesABodyWithoutACodec(t *testing.T) {
 	e := Envelope(AppendEnvelope(nil, &api.Object{Key: "a"}))
 	require.NoError(t, e.Validate())
 	require.ErrorContains(t, append(e, '{').Validate(), "body without a codec")
+	for _, key := range []string{"a", strings.Repeat("a", 200)} { // with and without the fast path
+		patch := append(appendBytes(nil, key), 0, byte(api.NoBody))
+		_, status := Patch(patch).validate()
+		require.Nil(t, status)
+		_, status = Patch(append(patch, '{')).validate()
+		require.ErrorContains(t, status, "body without a codec")
+	}
 }
 
 // Skipping cells advances the reader as far as reading the same cells.
@@ -246,9 +253,11 @@ func TestSkippingEqualsReading(t *testing.T) {
 				b[i] |= 0x80
 			case 1:
 				b[i] |= sameAsField
+			case 2:
+				b[i] = byte(random.Intn(256))
 			}
 		}
-		n := random.Intn(4)
+		n, fields := random.Intn(4), []int{0, 3, maxShared, 300}[random.Intn(4)]
 		a, c := reader{b: b}, reader{b: b}
 		if random.Intn(2) == 0 {
 			a.skipFields(n)
@@ -256,15 +265,17 @@ func TestSkippingEqualsReading(t *testing.T) {
 				c.field("")
 			}
 		} else {
-			a.skipColumns(n, maxShared)
+			a.skipColumns(n, fields)
 			for range n {
-				if _, ok := c.sharing(); !ok {
+				if i, ok := c.sharing(); !ok {
 					c.value()
+				} else if i >= fields {
+					c.fail("cell that repeats a missing field")
 				}
 			}
 		}
 		if a.off != c.off || (a.err == nil) != (c.err == nil) || a.err != nil && a.err.Message != c.err.Message {
-			t.Fatalf("%d of %x: skipped to %d, %v; read to %d, %v", n, b, a.off, a.err, c.off, c.err)
+			t.Fatalf("%d of %x with %d fields: skipped to %d, %v; read to %d, %v", n, b, fields, a.off, a.err, c.off, c.err)
 		}
 	}
 }

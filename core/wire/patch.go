@@ -190,7 +190,7 @@ func (r *reader) patch() (Patch, api.Codec) {
 }
 
 func (p Patch) validate() (api.Codec, *api.Status) {
-	if at, ok := p.bodyAlone(); ok && p[at] <= byte(api.Delta) {
+	if at, ok := p.bodyAlone(); ok && p[at] <= byte(api.Delta) && (p[at] != byte(api.NoBody) || at+1 == len(p)) {
 		return api.Codec(p[at]), nil
 	}
 	r := reader{b: p}
@@ -201,10 +201,7 @@ func (p Patch) validate() (api.Codec, *api.Status) {
 		r.uint32()
 		r.skipCellChange()
 	}
-	codec := api.Codec(r.byte())
-	if r.err == nil && codec > api.Delta {
-		r.fail("unknown codec")
-	}
+	codec := r.bodyCodec()
 	return codec, r.err
 }
 

@@ -55,22 +55,24 @@ func TestBlockWithoutBodiesHasTheEnvelopes(t *testing.T) {
 
 // A persisted block can be expanded again, because Expand does not change its rows.
 func TestStoredBlockExpandsAgain(t *testing.T) {
+	all := BlockBodies{
+		Objects: 2, Before: sampleFrame.Envelopes, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies,
+		Data: slices.Concat(sampleFrame.Data, deflated(t, 6, blockEnvelopes, blockBodies)),
+	}
+	bodies := BlockBodies{Objects: 2, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: sampleData(blockBodies)}
 	for _, f := range []StoredBlock{
-		{
-			Block:   BlockBodies{Objects: 2, Before: sampleFrame.Envelopes, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: slices.Concat(sampleFrame.Data, deflated(t, 6, blockEnvelopes, blockBodies))},
-			Members: []uint32{0, 1},
-		},
-		{
-			Block: BlockBodies{Objects: 2, Members: sampleFrame.Members, Bodies: sampleFrame.Bodies, Data: sampleData(blockBodies)},
-			Rows:  slices.Clone(blockEnvelopes), Members: []uint32{0, 1},
-		},
+		{Block: all, Members: []uint32{0, 1}},
+		{Block: all, Members: []uint32{1}},
+		{Block: bodies, Rows: slices.Clone(blockEnvelopes), Members: []uint32{0, 1}},
 	} {
 		var first, second Block
 		require.Nil(t, f.Expand(&first))
 		require.Nil(t, f.Expand(&second))
 		require.Equal(t, first.Objects, second.Objects)
-		for i, want := range sampleBlock.Objects {
-			require.Equal(t, want.Envelope.AppendWithBody(nil, api.Body{Codec: want.Envelope.Body().Codec}), []byte(first.Objects[i].Envelope))
+		require.Len(t, first.Objects, len(f.Members))
+		for i, member := range f.Members {
+			want := sampleBlock.Objects[member].Envelope
+			require.Equal(t, want.AppendWithBody(nil, api.Body{Codec: want.Body().Codec}), []byte(first.Objects[i].Envelope))
 		}
 	}
 }
