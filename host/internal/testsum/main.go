@@ -49,7 +49,7 @@ func main() {
 		}
 		start := time.Now()
 		fmt.Println("== compiling the Go packages and their tests")
-		compile(ctx, os.Stderr, lanes)
+		compile(ctx, os.Stderr, lanes...)
 		fmt.Printf("   compiled in %s\n", time.Since(start).Round(time.Second))
 		os.Exit(runSuites(ctx, false, lanes...))
 	}

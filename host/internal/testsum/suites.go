@@ -17,7 +17,7 @@ type suite struct {
 	name   string
 	units  []unit
 	jobs   int      // number of units that run at a time; zero means one
-	build  []string // arguments of "go list" that select the packages to compile first
+	build  []string // arguments of a go command that compiles the packages
 	suffix string   // appended to the names of packages in the list of the slowest, to distinguish suites with the same packages
 }
 
@@ -89,8 +89,7 @@ const nodeJobs = 4
 // suites returns the suites in four lanes, which run in parallel. Go tests run four
 // packages at a time, because the slowest packages wait for processes. Files of the npm
 // package come last, because most of these files are short. Tests run without vet,
-// because "make lint" vets the packages, and without debugging information, which takes a fifth
-// of the time to link.
+// because "make lint" vets the packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
@@ -100,22 +99,15 @@ func suites() ([][]suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	tests := func(name, dir string, flags []string, packages ...string) suite {
-		return suite{
-			name:  name,
-			units: goTest(slices.Concat([]string{"-C", dir, "test", "-json", "-vet=off", "-ldflags=-w", "-timeout", timeout}, flags, packages)...),
-			build: slices.Concat([]string{"-C", dir, "list"}, flags, packages),
-		}
-	}
-	race := tests("Go, race detector", ".", raceFlags(), raced...)
+	race := goTests("Go, race detector", ".", raceFlags(), raced...)
 	race.suffix = " (race)"
 	return [][]suite{
-		{tests("Go", ".", []string{"-p=4"}, slices.Concat(slow, plain)...)},
+		{goTests("Go", ".", []string{"-p=4"}, slices.Concat(slow, plain)...)},
 		{race},
 		{
 			// The other packages of host/conformance take minutes to build.
-			tests("selectors against Kubernetes", "host/conformance", nil, "./selectors"),
-			tests("the release program", "host/internal/release", nil, "."),
+			goTests("selectors against Kubernetes", "host/conformance", nil, "./selectors"),
+			goTests("the release program", "host/internal/release", nil, "."),
 		},
 		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: nodeJobs}},
 	}, nil
@@ -125,18 +117,25 @@ func suites() ([][]suite, error) {
 // Without it, compilers would run beside the tests when the build cache is empty, and take
 // the processors from tests that wait for browsers and servers. It only reports errors: a
 // package that does not compile fails as a test.
-func compile(ctx context.Context, messages io.Writer, lanes [][]suite) {
-	for _, lane := range lanes {
-		for _, s := range lane {
-			if len(s.build) > 0 {
-				args := slices.Insert(slices.Clone(s.build), 3, "-e", "-test", "-deps", "-export", "-f=")
-				cmd := command(ctx, "go", args...)
-				cmd.Stderr = messages
-				if err := cmd.Run(); err != nil {
-					fmt.Fprintf(messages, "compiling %s: %v\n", s.name, err)
-				}
-			}
+func compile(ctx context.Context, messages io.Writer, lanes ...[]suite) {
+	for _, s := range slices.Concat(lanes...) {
+		if len(s.build) == 0 || ctx.Err() != nil {
+			continue
 		}
+		cmd := command(ctx, "go", s.build...)
+		cmd.Stderr = messages
+		if err := cmd.Run(); err != nil {
+			fmt.Fprintf(messages, "compiling %s: %v\n", s.name, err)
+		}
+	}
+}
+
+// goTests returns the suite of the tests of packages in the module at dir.
+func goTests(name, dir string, flags []string, packages ...string) suite {
+	return suite{
+		name:  name,
+		units: goTest(slices.Concat([]string{"-C", dir, "test", "-json", "-vet=off", "-timeout", timeout}, flags, packages)...),
+		build: slices.Concat([]string{"-C", dir, "list", "-e", "-test", "-deps", "-export", "-f="}, flags, packages),
 	}
 }
 

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -58,4 +61,29 @@ func TestPackagesWithoutTheRaceDetectorExist(t *testing.T) {
 		path := strings.TrimSuffix(pattern, "/...")
 		assert.True(t, slices.Contains(built, path), "%s is not built for the tests with the race detector", path)
 	}
+}
+
+// After compile, "go test" compiles only the main function that it generates.
+func TestCompileCompilesPackagesAndTheirTests(t *testing.T) {
+	dir := t.TempDir() // a new path, so the build cache does not contain the package
+	for name, text := range map[string]string{
+		"go.mod":    "module example.com/m\n\ngo 1.26\n",
+		"m.go":      "package m\n",
+		"m_test.go": "package m\n\nimport \"testing\"\n\nfunc Test(*testing.T) {}\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	var messages strings.Builder
+	compile(t.Context(), &messages, []suite{goTests("m", dir, nil, ".")}, []suite{{name: "Node"}})
+	require.Empty(t, messages.String())
+	commands, err := exec.Command("go", "-C", dir, "test", "-vet=off", "-x", ".").CombinedOutput()
+	require.NoError(t, err, string(commands))
+	require.True(t, strings.Contains(string(commands), "/link "), "no link command")
+	require.False(t, strings.Contains(string(commands), " -p example.com/m "), "the package is compiled again")
+}
+
+func TestCompileReportsErrors(t *testing.T) {
+	var messages strings.Builder
+	compile(t.Context(), &messages, []suite{{name: "m", build: []string{"list", "-unknown"}}})
+	require.Contains(t, messages.String(), "compiling m: exit status")
 }
