@@ -190,16 +190,17 @@ func (r *reader) patch() (Patch, api.Codec) {
 }
 
 func (p Patch) validate() (api.Codec, *api.Status) {
-	if at, ok := p.bodyAlone(); ok && p[at] <= byte(api.Delta) && (p[at] != byte(api.NoBody) || at+1 == len(p)) {
-		return api.Codec(p[at]), nil
-	}
 	r := reader{b: p}
-	if len(r.bytes()) == 0 && r.err == nil {
-		r.fail("empty key")
-	}
-	for n := r.count(2); n > 0; n-- {
-		r.uint32()
-		r.skipCellChange()
+	if at, ok := p.bodyAlone(); ok {
+		r.off = at
+	} else {
+		if len(r.bytes()) == 0 && r.err == nil {
+			r.fail("empty key")
+		}
+		for n := r.count(2); n > 0; n-- {
+			r.uint32()
+			r.skipCellChange()
+		}
 	}
 	codec := r.bodyCodec()
 	return codec, r.err
