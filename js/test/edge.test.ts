@@ -32,24 +32,22 @@ test("readers receive the connector's changes", { skip }, async (t) => {
   assert.deepEqual([body.readers, body.feeds.connected.length, body.feeds.connected[0].active, body.resources["v1/pods"].state], [1, 1, true, "live"]);
 });
 
-test("the pages of a list have one version despite thousands of changes", { skip }, async (t) => {
+test("the pages of a list have one version despite a thousand changes", { skip }, async (t) => {
   const { edge, connector } = await setup(t);
   await edge.feed(connector);
   const pods = (await edge.read()).collection("v1/pods");
   await pods.synced;
-  const page = async (token: string): Promise<Output> => {
-    const url = edge.url(`one${backendPath(commandFrame(listCommand({ limit: 1, continue: token })))}`);
-    let response: Response;
-    do response = await fetch(url, { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
-    while (response.status === 429); // on a busy machine, the object needs more than its 10 s
+  const page = async (token: string) => {
+    const response = await fetch(edge.url(`one${backendPath(commandFrame(listCommand({ limit: 1, continue: token })))}`), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
     if (!response.ok) assert.fail(await response.text());
     const [frame] = split(new Uint8Array(await response.arrayBuffer()));
-    return readOutput(frame!)!;
+    return readOutput(frame!) as Output & { type: "ListReply" };
   };
-  const first = (await page("")) as Output & { type: "ListReply" };
-  for (let i = 0; i < 3_000; i++) connector.put("default/api-1", "api", `phase-${i}`);
+  const first = await page("");
+  // These changes must arrive within 75 s, because the window may drop older ones.
+  for (let i = 0; i < 1_000; i++) connector.put("default/api-1", "api", `phase-${i}`);
   await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
-  const second = (await page(first.continue)) as Output & { type: "ListReply" };
+  const second = await page(first.continue);
   assert.deepEqual([second.resourceVersion, second.items.length, second.continue], [first.resourceVersion, 1, ""]);
 });
 
