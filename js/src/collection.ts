@@ -46,6 +46,31 @@ export interface OpenOptions extends Omit<CollectionOptions, "restore"> {
   lost?: (why: Status) => void;
 }
 
+/** The options of a request for one page of a list. */
+interface PageOptions {
+  resourceVersion: string;
+  match: number;
+  limit: number;
+  continue: string;
+}
+
+/**
+ * The size of the pages of a list without a limit. A larger page would keep the engine's worker busy
+ * for too long, and would enlarge the module's memory, which never shrinks.
+ */
+const pageLimit = 500;
+
+/**
+ * Returns the options of the first page of a list without a limit. They avoid two rules of
+ * Kubernetes: a limit is ignored for the version "0" (C40), and makes any other version exact (C39).
+ */
+function inPages(whole: PageOptions): PageOptions {
+  const first = { ...whole, limit: pageLimit };
+  if (first.match === Match.Exact || first.resourceVersion === "" || first.continue) return first;
+  if (first.resourceVersion === "0") return { ...first, resourceVersion: "", match: Match.unset };
+  return { ...first, match: Match.NotOlderThan };
+}
+
 const optional = () => import("./optional.js");
 
 /**
@@ -173,11 +198,24 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     const { resourceVersion = "", resourceVersionMatch, limit = 0, continue: token = "" } = options;
     uint32("limit", limit);
     checkMatch(resourceVersionMatch);
-    let page = await this.#page(options, { resourceVersion, match: Match[resourceVersionMatch ?? "unset"], limit, continue: token });
+    const whole = { resourceVersion, match: Match[resourceVersionMatch ?? "unset"], limit, continue: token };
+    if (limit > 0) return this.#pages(options, whole, limit);
+    try {
+      return await this.#pages(options, inPages(whole), Infinity);
+    } catch (error) {
+      // The history no longer reached back to the version of the first page.
+      if ((error as Partial<WatchglassError>).code !== 410) throw error;
+      return this.#pages(options, whole, Infinity);
+    }
+  }
+
+  /** Lists up to `limit` objects, starting with the page `first`. The following pages have the same size. */
+  async #pages(options: ListOptions, first: PageOptions, limit: number): Promise<ListResult<T>> {
+    let page = await this.#page(options, first);
     const items = [...page.items];
-    // The engine ends a page at about 1 MiB. All pages of one list have the same resource version.
+    // The engine also ends a page at about 1 MiB. All pages of one list have the same resource version.
     while (page.continue && items.length < limit) {
-      page = await this.#page(options, { resourceVersion: "", match: Match.unset, limit: limit - items.length, continue: page.continue });
+      page = await this.#page(options, { resourceVersion: "", match: Match.unset, limit: Math.min(first.limit, limit - items.length), continue: page.continue });
       for (const item of page.items) items.push(item);
     }
     return {
@@ -188,7 +226,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     };
   }
 
-  async #page(selectors: Selectors & CallOptions, page: { resourceVersion: string; match: number; limit: number; continue: string }): Promise<Delivery & { type: "ListReply" }> {
+  async #page(selectors: Selectors & CallOptions, page: PageOptions): Promise<Delivery & { type: "ListReply" }> {
     const bodies = !this.#options.metadataOnly;
     return this.#request("ListReply", (request) => ({ type: "List", request, collection: this.id, ...selection(selectors), ...page, bodies }), selectors.signal);
   }

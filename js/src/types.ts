@@ -277,6 +277,10 @@ export interface Collection<T extends object = KubeObject> {
   watch(options?: WatchOptions): Watch<T>;
   view(options?: ViewOptions): View;
   get(key: string, options?: CallOptions): Promise<T>;
+  /**
+   * Lists the matching objects, in ascending order of keys, at one resource version. Without a limit,
+   * `continue` is empty. Rejects with a 410 if a token or an exact version has expired.
+   */
   list(options?: ListOptions): Promise<ListResult<T>>;
   /**
    * Resolves when the collection includes a resource version, such as the version of an

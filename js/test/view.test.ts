@@ -172,17 +172,3 @@ test("a new engine finds the anchor of a window again, or else its last offset",
   });
   assert.deepEqual(windows, [[9, 5, "default/web", 2], [3, 5, "", 0]]);
 });
-
-test("list follows continue tokens up to its limit", async () => {
-  const { guest, pods, respond } = await setup();
-  const all = pods.list({ limit: 5 });
-  await turn();
-  const first = guest().last("List").id;
-  await respond((w) => say.list(w, first, [web, { ...web, key: "default/web-2" }], { continue: "more" }));
-  const second = guest().last("List").id;
-  assert.notEqual(second, first, "a truncated page is continued");
-  await respond((w) => say.list(w, second, [3, 4, 5].map((i) => ({ ...web, key: `default/web-${i}` })), { continue: "rest" }));
-  const { items, continue: rest } = await all;
-  assert.deepEqual([items.length, rest], [5, "rest"]);
-  assert.equal(guest().count("List"), 2);
-});
