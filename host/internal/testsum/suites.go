@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -66,9 +67,10 @@ var computing = []string{
 	"github.com/klauspost/compress/flate", "github.com/tetratelabs/wazero/...",
 }
 
-// raceFlags returns the arguments of "go test" that enable the race detector.
+// raceFlags returns the arguments of "go test" that enable the race detector. Raced packages
+// run one at a time, beside the other suites.
 func raceFlags() []string {
-	flags := []string{"-race"}
+	flags := []string{"-race", "-p=1"}
 	for _, pattern := range computing {
 		flags = append(flags, "-gcflags="+pattern+"=-race=false")
 	}
@@ -82,14 +84,11 @@ var slow = []string{
 	"./wasm/strip", "./host/source/etcd",
 }
 
-// nodeJobs is the number of Node test files that run at a time. Several files run at a
-// time, because most of them wait for servers, browsers or real time.
-const nodeJobs = 4
-
-// suites returns the suites in four lanes, which run in parallel. Go tests run four
-// packages at a time, because the slowest packages wait for processes. Files of the npm
-// package come last, because most of these files are short. Tests run without vet,
-// because "make lint" vets the packages.
+// suites returns the suites in four lanes, which run in parallel. Packages and Node files
+// each run one per processor, which is the default of go test. Running twice as many does
+// not end earlier, but each takes two to three times as long, and can exceed its time limit.
+// Files of the npm package come last, because most of these files are short. Tests run
+// without vet, because "make lint" vets the packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
@@ -102,14 +101,14 @@ func suites() ([][]suite, error) {
 	race := goTests("Go, race detector", ".", raceFlags(), raced...)
 	race.suffix = " (race)"
 	return [][]suite{
-		{goTests("Go", ".", []string{"-p=4"}, slices.Concat(slow, plain)...)},
+		{goTests("Go", ".", nil, slices.Concat(slow, plain)...)},
 		{race},
 		{
 			// The other packages of host/conformance take minutes to build.
 			goTests("selectors against Kubernetes", "host/conformance", nil, "./selectors"),
 			goTests("the release program", "host/internal/release", nil, "."),
 		},
-		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: nodeJobs}},
+		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: runtime.NumCPU()}},
 	}, nil
 }
 

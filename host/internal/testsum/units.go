@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// timeout is the maximum duration of the tests of a package. It exceeds the default of go
-// test, 10 minutes, because the machine may be busy.
-const timeout = "20m"
-
-// nodeTimeout is the maximum duration of a file of Node tests. A file takes at most two
-// minutes on an idle machine.
-const nodeTimeout = 10 * time.Minute
+// timeout and nodeTimeout are the maximum durations of the tests of a package and of a file
+// of Node tests. They exceed the 10 minutes that are the default of go test, because the
+// machine may be slow or busy.
+const (
+	timeout     = "20m"
+	nodeTimeout = 20 * time.Minute
+)
 
 // findUnits returns the units that the patterns select. A pattern is the path of a
 // file of Node tests, or a pattern for Go packages. Without patterns, findUnits
