@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR: # otherwise the next make takes the output of a failed build for current
 
 BUILD   := build
 WASM    := $(BUILD)/watchglass.wasm
