@@ -18,7 +18,6 @@ import type {
   Opened,
   ResourceVersion,
   Schema,
-  Selectors,
   SnapshotChunk,
   SnapshotOptions,
   Status,
@@ -59,17 +58,6 @@ interface PageOptions {
  * for too long, and would enlarge the module's memory, which never shrinks.
  */
 const pageLimit = 500;
-
-/**
- * Returns the options of the first page of a list without a limit. They avoid two rules of
- * Kubernetes: a limit is ignored for the version "0" (C40), and makes any other version exact (C39).
- */
-function inPages(whole: PageOptions): PageOptions {
-  const first = { ...whole, limit: pageLimit };
-  if (first.match === Match.Exact || first.resourceVersion === "" || first.continue) return first;
-  if (first.resourceVersion === "0") return { ...first, resourceVersion: "", match: Match.unset };
-  return { ...first, match: Match.NotOlderThan };
-}
 
 const optional = () => import("./optional.js");
 
@@ -198,37 +186,31 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     const { resourceVersion = "", resourceVersionMatch, limit = 0, continue: token = "" } = options;
     uint32("limit", limit);
     checkMatch(resourceVersionMatch);
-    const whole = { resourceVersion, match: Match[resourceVersionMatch ?? "unset"], limit, continue: token };
-    if (limit > 0) return this.#pages(options, whole, limit);
+    const first = { resourceVersion, match: Match[resourceVersionMatch ?? "unset"], limit, continue: token };
+    // With a resource version, a limit would change which state is listed (rules C39 and C40).
+    if (limit || resourceVersion) return this.#list(options, first);
     try {
-      return await this.#pages(options, inPages(whole), Infinity);
+      return await this.#list(options, { ...first, limit: pageLimit }, Infinity);
     } catch (error) {
-      // The history no longer reached back to the version of the first page.
+      // The history may no longer reach back to the version of the first page.
       if ((error as Partial<WatchglassError>).code !== 410) throw error;
-      return this.#pages(options, whole, Infinity);
+      return this.#list(options, first);
     }
   }
 
-  /** Lists up to `limit` objects, starting with the page `first`. The following pages have the same size. */
-  async #pages(options: ListOptions, first: PageOptions, limit: number): Promise<ListResult<T>> {
-    let page = await this.#page(options, first);
-    const items = [...page.items];
-    // The engine also ends a page at about 1 MiB. All pages of one list have the same resource version.
-    while (page.continue && items.length < limit) {
-      page = await this.#page(options, { resourceVersion: "", match: Match.unset, limit: Math.min(first.limit, limit - items.length), continue: page.continue });
-      for (const item of page.items) items.push(item);
+  /** Lists up to `most` objects in pages. The first page has the given options. */
+  async #list(options: ListOptions, page: PageOptions, most = page.limit): Promise<ListResult<T>> {
+    const selectors = selection(options);
+    const items: T[] = [];
+    for (;;) {
+      const command = { ...selectors, ...page, bodies: !this.metadataOnly };
+      const reply = await this.#request("ListReply", (request) => ({ type: "List", request, collection: this.id, ...command }), options.signal);
+      for (const item of reply.items) items.push(toObject<T>(item, this.#schema));
+      const { resourceVersion, continue: token, remaining } = reply;
+      if (!token || items.length === most) return { items, resourceVersion, continue: token, ...(remaining > 0 && { remainingItemCount: remaining }) };
+      // The engine also ends a page at about 1 MiB. All pages of one list have the same resource version.
+      page = { resourceVersion: "", match: Match.unset, limit: Math.min(page.limit, most - items.length), continue: token };
     }
-    return {
-      items: items.map((item) => toObject<T>(item, this.#schema)),
-      resourceVersion: page.resourceVersion,
-      continue: page.continue,
-      ...(page.remaining > 0 && { remainingItemCount: page.remaining }),
-    };
-  }
-
-  async #page(selectors: Selectors & CallOptions, page: PageOptions): Promise<Delivery & { type: "ListReply" }> {
-    const bodies = !this.#options.metadataOnly;
-    return this.#request("ListReply", (request) => ({ type: "List", request, collection: this.id, ...selection(selectors), ...page, bodies }), selectors.signal);
   }
 
   /**

@@ -163,7 +163,7 @@ function webSocketURL(url: string | URL): string {
 function kubernetesURL(url: string | URL): string {
   const target = parseURL(url, "http://127.0.0.1:8001");
   if (!/^https?:$/.test(target.protocol)) throw badRequest(`"${url}" is not the URL of a Kubernetes API; expected "https:" or "http:"`);
-  if (target.search) throw badRequest(`"${url}" has a query; expected the address of a Kubernetes API, such as "http://127.0.0.1:8001"`);
+  if (target.search) throw badRequest(`"${url}" has a query; expected a URL such as "http://127.0.0.1:8001"`);
   return target.origin + target.pathname.replace(/\/+$/, "");
 }
 

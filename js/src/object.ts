@@ -10,16 +10,14 @@ const decoder = new TextDecoder();
 export function toObject<T extends object>(item: Item, schema: Schema | undefined): T {
   const envelope = item.envelope();
   if (envelope.codec === Codec.none) return metadataOnly(item, envelope, schema) as object as T;
-  if (envelope.codec !== Codec.json) throw internalError(`${envelope.key}: the body is not JSON: codec ${envelope.codec}`);
-  let object: KubeObject;
   try {
-    object = JSON.parse(decoder.decode(envelope.body)) as KubeObject;
+    const object = JSON.parse(decoder.decode(envelope.body)) as KubeObject;
+    // The body does not contain the resource version of the object, so it is copied from the item.
+    object.metadata.resourceVersion = item.resourceVersion;
+    return object as object as T;
   } catch (error) {
-    throw internalError(`${envelope.key}: the body is not JSON: ${messageOf(error)}`, error);
+    throw internalError(`${envelope.key}: the body is not a JSON object: ${messageOf(error)}`, error);
   }
-  // The body does not contain the resource version of the object, so it is copied from the item.
-  object.metadata.resourceVersion = item.resourceVersion;
-  return object as object as T;
 }
 
 /**

@@ -279,7 +279,7 @@ export interface Collection<T extends object = KubeObject> {
   get(key: string, options?: CallOptions): Promise<T>;
   /**
    * Lists the matching objects, in ascending order of keys, at one resource version. Without a limit,
-   * `continue` is empty. Rejects with a 410 if a token or an exact version has expired.
+   * lists all of them. Rejects with a 410 if the token or the exact version has expired.
    */
   list(options?: ListOptions): Promise<ListResult<T>>;
   /**

@@ -201,6 +201,16 @@ test("get and inspect resolve, or reject with the status", async () => {
   assert.deepEqual(await inspected, { "collection.1.objects": 2 });
 });
 
+test("an object that cannot be read is reported with its key", async () => {
+  const { pods, client, guest } = await withCollection();
+  for (const body of ["text", null]) {
+    const refused = assert.rejects(pods.get("default/a"), { code: 500, message: /^default\/a: the body is not a JSON object: / });
+    await turn();
+    await speak(client, guest(), (w) => say.object(w, guest().last("Get").id, { key: "default/a", rv: 42, body }));
+    await refused;
+  }
+});
+
 test("a connection and a client are closed at the end of the block that declares them", async () => {
   const { engine, client } = await setup();
   assert.equal(engine.members, 1);

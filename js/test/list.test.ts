@@ -60,12 +60,11 @@ test("a list without a limit is read in pages of 500 objects", async () => {
 
 test("a list without a limit is read at once if its version expires between two pages", async () => {
   const { guest, pods, last, page, refuse } = await setup();
-  const all = pods.list({ resourceVersion: "0" });
+  const all = pods.list();
   await turn();
-  assert.deepEqual(last(), { resourceVersion: "", match: 0, limit: 500, continue: "" });
   await page(["a", "b"], "more");
   await refuse(expired);
-  assert.deepEqual(last(), { resourceVersion: "0", match: 0, limit: 0, continue: "" });
+  assert.deepEqual(last(), { resourceVersion: "", match: 0, limit: 0, continue: "" });
   await page(["a", "c"]);
   assert.deepEqual(names((await all).items), ["a", "c"]);
   assert.equal(guest().count("List"), 3);
@@ -81,7 +80,7 @@ test("a list with a limit reports that its version has expired", async () => {
   assert.equal(guest().count("List"), 2);
 });
 
-test("the version of a list means the same in pages", { skip }, async (t) => {
+test("a list without a limit returns all objects of its version", { skip }, async (t) => {
   const connector = await TestConnector.start();
   const name = (i: number): string => `web-${String(i).padStart(4, "0")}`;
   for (let i = 0; i < 1200; i++) connector.put(`default/${name(i)}`, i % 2 ? "web" : "api", "Running");

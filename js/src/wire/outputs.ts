@@ -157,7 +157,7 @@ export function parse<T extends { type: string }>(frame: Frame, parsers: Parsers
   const known = parsers[frame.type];
   if (!known) {
     if (frame.type >= 0x80) return undefined;
-    throw protocolError(`frame of type 0x${frame.type.toString(16)} is unknown here: use a module of the same release of watchglass; reload the page`);
+    throw protocolError(`unknown frame type 0x${frame.type.toString(16)}: the module is of another release; reload the page`);
   }
   const [type, read]: readonly [type: string, read: (r: Reader) => object] = known;
   const r = new Reader(frame.payload, type);
