@@ -16,7 +16,7 @@ const onNode = {
 };
 
 /**
- * A plugin that provides the compressed module and the worker's script as texts, for bundles that
+ * A plugin that provides the compressed module and the worker's script as strings, for bundles that
  * contain them.
  */
 const inlineFiles = {

@@ -1,6 +1,6 @@
 import { Ours } from "./ours.mjs";
 
-/** The size, in bytes, of the pieces in which responses are delivered, as by a network. */
+/** The size of the pieces of a response, in bytes, as a network would deliver them. */
 const pieceBytes = 64 << 10;
 
 /**

@@ -1,4 +1,4 @@
-// One side of ingest-chromium.mjs, in a page.
+// Runs one side of ingest-chromium.mjs in a page.
 import { compile } from "../src/guest.ts";
 import { openSide } from "./ingest.mjs";
 

@@ -60,7 +60,7 @@ async function readRows(compiled) {
 }
 
 /**
- * Returns the values of a row that the query needs. `text` contains all texts that a search reads,
+ * Returns the values of a row that the query needs. `text` contains everything that a search reads,
  * in lower case.
  */
 function rowOf({ key, name, namespace, labels, cells }) {

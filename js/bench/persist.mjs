@@ -1,6 +1,6 @@
 // node persist.js MODULE DATA DIST measures the start of a page in the headless Chromium at
-// $CHROMIUM. It compares the time until an exact table of all pods, with a persisted state and from
-// a cold start.
+// $CHROMIUM. It compares the time until the table of all pods is exact, with a persisted state and
+// after a cold start.
 import { browser, close, exact, open, rounds } from "./recorded.mjs";
 import { median, report } from "./rounds.mjs";
 

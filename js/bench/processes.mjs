@@ -1,10 +1,13 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 
-/** The name of the side that this process measures. Undefined in the process that compares. */
+/**
+ * The name of the side that this process measures. Undefined in the parent process, which compares
+ * the sides.
+ */
 export const side = process.argv.at(-1).startsWith("side=") ? process.argv.at(-1).slice(5) : undefined;
 
-/** Responds to calls from the comparing process with the methods of an opened side. */
+/** Answers calls from the parent process with the methods of an opened side. */
 export function serveSide(opened) {
   process.on("message", ([method, ...args]) => process.send([opened[method](...args)]));
   process.send("open");
@@ -12,7 +15,7 @@ export function serveSide(opened) {
 
 /**
  * Runs the current script once for each side. Returns a function that calls a method of a side in
- * its process, and one that ends the processes.
+ * its process, and a function that ends the processes.
  */
 export async function openSides(names) {
   const children = {};

@@ -26,8 +26,7 @@ end.uint32();
 const version = end.resourceVersion();
 
 /**
- * Returns the message that reports progress: a subscription has received everything up to a
- * version.
+ * Returns the message that confirms that a subscription has received everything up to a version.
  */
 export function progress(subscription, version) {
   const w = new Writer();
@@ -38,7 +37,7 @@ export function progress(subscription, version) {
   return w.take();
 }
 
-/** Returns the messages to a reader that resumes: the frames before the snapshot, and progress. */
+/** Returns the messages for a reader that resumes: the frames before the snapshot, and progress. */
 function resumed(subscription) {
   const head = frames.slice(0, frames.findIndex(({ type }) => type === snapshotBegin)).filter(({ type }) => type !== welcome);
   return [concat([...head.map(({ bytes }) => bytes), progress(subscription, version)])];
@@ -83,7 +82,7 @@ export const browser = await chromium.launch({
 
 const address = `http://127.0.0.1:${server.address().port}/`;
 
-/** Opens a page in which the global variable `watchglass` is the package. */
+/** Opens a page with the package in the global variable `watchglass`. */
 export async function open(context) {
   const page = await context.newPage();
   await page.goto(address);

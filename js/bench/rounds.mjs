@@ -1,4 +1,4 @@
-/** Returns the median of an array that is not empty. */
+/** Returns the median of a non-empty array. */
 export function median(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

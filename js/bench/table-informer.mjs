@@ -14,8 +14,8 @@ socket.onmessage = ({ data }) => peer.receive(new Uint8Array(data));
 await new Promise((resolve) => (socket.onopen = resolve));
 
 /**
- * Returns the rows of the pods with the most restarts. Pods with equally many restarts are sorted
- * by key.
+ * Returns the rows of the pods with the most restarts. Pods with the same number of restarts are
+ * sorted by key.
  */
 function top(pods) {
   const sortable = pods.map((pod) => ({ pod, restarts: restartsOf(pod.status), key: `${pod.metadata.namespace}/${pod.metadata.name}` }));

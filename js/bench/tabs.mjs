@@ -1,6 +1,6 @@
 // node tabs.js MODULE DATA DIST measures a second tab, which shares the engine of the first, in the
-// headless Chromium at $CHROMIUM. It compares both tabs by the time from the page's start to an
-// exact table of all pods.
+// headless Chromium at $CHROMIUM. For both tabs, it measures the time from the page's start until
+// the table of all pods is exact.
 import { browser, close, exact, open, rounds } from "./recorded.mjs";
 import { median, report } from "./rounds.mjs";
 

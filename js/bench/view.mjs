@@ -11,8 +11,8 @@ const warmUps = 1;
 const plain = { sort: "-Restarts" };
 
 /**
- * The view of P19, P20 and P21, like that of a dashboard: a search that about nine tenths of the
- * pods match, two sort keys, and five facets.
+ * The view of P19, P20 and P21, as in a dashboard. It has a search that matches about nine tenths
+ * of the pods, two sort keys, and five facets.
  */
 export const full = { search: "running", sort: "-Restarts, Node", facets: ["Status", "Ready", "Node", "namespace", "labels[app]"] };
 

@@ -1,4 +1,4 @@
-// Tests of the package with bundlers other than Vite, and in pages without a bundler.
+// Tests the package with bundlers other than Vite, and in pages without a bundler.
 
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";

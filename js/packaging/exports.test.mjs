@@ -146,7 +146,7 @@ for (const [entry, [imports, body, options]] of Object.entries(pages)) {
 }
 
 /**
- * The entries that Node cannot import: those for other runtimes, and those that are not JavaScript
+ * The entries that Node cannot import, because they target other runtimes or are not JavaScript
  * modules.
  */
 const unimportable = ["./edge", "./worker", "./watchglass.wasm", "./package.json"];

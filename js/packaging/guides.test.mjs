@@ -49,7 +49,7 @@ test("the examples compile", { timeout: 120_000 }, async () => {
 let launched;
 after(async () => (await launched)?.close());
 
-/** Opens a page, and waits until its list items have these texts. */
+/** Opens a page, and waits until its list contains exactly these items. */
 async function lists(at, items) {
   launched ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args });
   const context = await (await launched).newContext();
@@ -87,7 +87,7 @@ test("the React example runs in Vite's development server and its build", { time
   await lists(`http://127.0.0.1:${built.httpServer.address().port}/`, pods).finally(() => built.close());
 });
 
-/** The source of a module with a cluster in memory, to which the examples connect. */
+/** The source of a module with an in-memory cluster, to which the examples connect. */
 const cluster = `import { TestCluster } from "watchglass/testing";
   export const cluster = new TestCluster();
   const pod = (namespace, name, nodeName) => cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name, namespace, labels: { app: "web" } }, spec: { nodeName }, status: { phase: "Running" } });

@@ -1,4 +1,4 @@
-// Tests of the package in Vitest with jsdom, whose realm has its own ArrayBuffer class.
+// Tests the package in Vitest with jsdom, whose realm has its own ArrayBuffer class.
 
 import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Tests of the package in Next.js with the app router, which first renders a page on the server.
+// Tests the package in Next.js with the app router, which first renders a page on the server.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

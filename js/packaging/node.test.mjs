@@ -1,4 +1,4 @@
-// Tests of the package in Node, and of its types with several versions of TypeScript.
+// Tests the package in Node, and its types with several versions of TypeScript.
 
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";

@@ -1,5 +1,5 @@
-// Tests of pages that cannot serve the package's files from their own origin: plugins of
-// other programs, content delivery networks, and pages with Trusted Types.
+// Tests pages that cannot serve the package's files from their own origin: plugins of other
+// programs, content delivery networks, and pages with Trusted Types.
 
 import { copyFileSync, cpSync } from "node:fs";
 import { join } from "node:path";

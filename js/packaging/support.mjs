@@ -44,7 +44,7 @@ export function workspace(name) {
   before(async () => {
     rmSync(work, { recursive: true, force: true });
     mkdirSync(work, { recursive: true });
-    // Scripts are ignored, because they would write into the folder of the package, which other
+    // Scripts are disabled, because they would write into the folder of the package, which other
     // test files pack concurrently.
     const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", work], { cwd: join(here, ".."), stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
     execFileSync("tar", ["-xzf", JSON.parse(packed)[0].filename], { cwd: work });

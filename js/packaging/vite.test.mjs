@@ -1,4 +1,4 @@
-// Tests of the package with Vite's development server and its build, in several major versions.
+// Tests the package with Vite's development server and its build, in several major versions.
 
 import { test } from "node:test";
 import { html, script, showsRows, strictPolicy, workspace } from "./support.mjs";

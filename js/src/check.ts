@@ -1,4 +1,4 @@
-// Checks of arguments that untyped programs may pass incorrectly. The engine cannot report these
+// Checks arguments that untyped programs may pass incorrectly. The engine cannot report these
 // errors: after an invalid frame, the engine closes everything that the program has open.
 import { badRequest, type WatchglassError } from "./errors.js";
 import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors } from "./types.js";
@@ -37,7 +37,10 @@ export function checkWorker(value: ConnectOptions["worker"]): void {
   if (value === "dedicated" && typeof Worker !== "function") throw badRequest('worker is "dedicated", and this platform has no dedicated workers: omit the option');
 }
 
-/** Returns the chosen columns with all omitted properties set. Throws a 400 for invalid columns. */
+/**
+ * Returns the chosen columns with defaults for omitted properties. Throws a 400 for invalid
+ * columns.
+ */
 export function columns(chosen: CollectionOptions["columns"] = []): readonly Column[] {
   return chosen.map(({ name, kind, path, priority = 0, printer = "", default: missing = "" }) => {
     uint32(`priority of column ${name}`, priority, 0xff);
@@ -47,8 +50,8 @@ export function columns(chosen: CollectionOptions["columns"] = []): readonly Col
 }
 
 /**
- * Returns the selectors as commands contain them, with "" for omitted selectors. Throws a 400 if a
- * selector is not a string.
+ * Returns the selectors for a command, with "" for omitted selectors. Throws a 400 if a selector is
+ * not a string.
  */
 export const selection = (options: Selectors): Required<Selectors> => textOptions(options, "namespace", "labelSelector", "fieldSelector");
 

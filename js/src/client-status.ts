@@ -1,6 +1,6 @@
 import type { ClientStatus, CollectionStatus, Opened } from "./types.js";
 
-/** The states that a client can have while it is not closed, from best to worst. */
+/** The states of an open client, from best to worst. */
 const states: readonly string[] = ["idle", "live", "syncing", "connecting", "reconnecting", "stale", "unauthorized"];
 
 /** Returns the status of the open collection or object with the worst state, as a frozen object. */

@@ -33,8 +33,8 @@ import { Match, type MemberCommand } from "./wire/commands.js";
 import type { Delivery } from "./wire/outputs.js";
 
 /**
- * The options of a collection, with additions for use within the package. A chunk in `restore` may
- * be a {@link ChunkHead}, whose body is loaded later.
+ * The options of a collection, with additions that are internal to the package. A chunk in
+ * `restore` may be a {@link ChunkHead}, whose body is loaded later.
  */
 export interface OpenOptions extends Omit<CollectionOptions, "restore"> {
   restore?: Iterable<Uint8Array | ChunkHead>;
@@ -110,7 +110,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     this.#columns = columns(options.columns);
     this.id = client.register(this);
     this.#open(chunks !== undefined);
-    // If #restored is rejected while the chunks are passed on, it stays rejected.
+    // If #restored is rejected while the chunks are passed on, these calls have no effect.
     if (chunks) {
       const done = own(async () => (await optional()).restore(client, this.id, chunks)).finally(() => (this.#handedIn = true));
       done.then(this.#restored.resolve, this.#restored.reject);
@@ -208,7 +208,8 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
       for (const item of reply.items) items.push(toObject<T>(item, this.#schema));
       const { resourceVersion, continue: token, remaining } = reply;
       if (!token || items.length === most) return { items, resourceVersion, continue: token, ...(remaining > 0 && { remainingItemCount: remaining }) };
-      // The engine also ends a page at about 1 MiB. All pages of one list have the same resource version.
+      // The engine also limits a page to about 1 MiB. All pages of one list have the same resource
+      // version.
       page = { resourceVersion: "", match: Match.unset, limit: Math.min(page.limit, most - items.length), continue: token };
     }
   }

@@ -1,6 +1,6 @@
 /**
- * A debouncer, which calls a function once no trigger has arrived for `quietMillis`, but at the
- * latest `mostMillis` after the first trigger.
+ * Calls a function when no trigger has arrived for `quietMillis`, and at the latest `mostMillis`
+ * after the first trigger.
  */
 export class Debouncer {
   readonly #act: () => Promise<void>;

@@ -1,8 +1,8 @@
-// Where browsers have no shared workers, the pages of an origin share a dedicated worker. A Web
-// Lock elects the page that runs it. That page reaches the worker through a message channel, and
-// the other pages through broadcast channels, because ports cannot be sent to other pages. When the
-// lock is released, the next page in the lock's queue starts a worker. Pages attached to the old
-// worker then attach again.
+// In browsers without shared workers, the pages of an origin share a dedicated worker. A Web Lock
+// elects the page that runs this worker. That page reaches the worker through a message channel,
+// and the other pages through broadcast channels, because ports cannot be sent to other pages. When
+// the lock is released, the next page in the lock's queue starts a worker. Pages attached to the
+// old worker then attach again.
 
 import { messageOf } from "./errors.js";
 import type { FromElected, Port, ToElected, ToPage, ToWorker, WorkerCandidate, WorkerPort } from "./port.js";
@@ -13,8 +13,8 @@ import type { FromElected, Port, ToElected, ToPage, ToWorker, WorkerCandidate, W
  */
 const joinMillis = 2_500;
 /**
- * The page that runs the worker is replaced after this many unanswered attempts to join.
- * Browsers freeze pages in the background, which then keep the lock.
+ * The page that runs the worker is replaced after this many unanswered attempts to join. Browsers
+ * freeze pages in the background, and a frozen page keeps the lock.
  */
 const maxJoins = 4;
 /**
@@ -30,8 +30,8 @@ interface Pipe extends Port<ToPage, ToWorker> {
 const elections = new Map<string, Election>();
 
 /**
- * Returns a port to the worker that all pages share under a name. Starts the worker if this
- * page is elected. Throws where the browser cannot elect pages.
+ * Returns a port to the worker that all pages share under a name. Starts the worker if this page is
+ * elected. Throws if the browser cannot elect pages.
  */
 export function elect(name: string, start: WorkerCandidate["start"]): WorkerPort {
   if (!navigator.locks || typeof BroadcastChannel !== "function") throw new Error("this page cannot share workers");
@@ -40,7 +40,7 @@ export function elect(name: string, start: WorkerCandidate["start"]): WorkerPort
   return election.join();
 }
 
-/** The participation of one page in the elections for a worker. */
+/** One page's participation in the elections for a worker. */
 class Election {
   readonly #name: string;
   readonly #start: WorkerCandidate["start"];
@@ -119,7 +119,7 @@ class Election {
   }
 
   /**
-   * Enters the queue of the lock. With `steal`, takes the lock from a page that does not respond.
+   * Joins the queue for the lock. With `steal`, takes the lock from a page that does not respond.
    */
   #campaign(steal = false): void {
     if (this.#release || this.#frozen || this.#ports.size === 0 || (this.#withdraw && !steal)) return;
@@ -136,7 +136,7 @@ class Election {
     });
   }
 
-  /** Runs the worker of all pages, as the holder of the lock. */
+  /** Starts the worker for all pages. Called when this page has acquired the lock. */
   async #lead(release: () => void): Promise<void> {
     this.#withdraw = undefined;
     this.#release = release;
@@ -189,7 +189,7 @@ class Election {
     this.#stepDown();
   }
 
-  /** If no page uses the worker, ends the worker and this page's election after `lingerMillis`. */
+  /** Ends an unused worker and this page's participation after `lingerMillis`. */
   #endIfUnused(): void {
     clearTimeout(this.#linger);
     if (!this.#used) this.#linger = setTimeout(() => this.#used || this.#end(), lingerMillis);

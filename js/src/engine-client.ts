@@ -105,7 +105,10 @@ export class EngineClient {
     if (!this.#listeners.empty) onNextFrame(this.#notify);
   }
 
-  /** Describes everything that is open, in the order of opening. IDs are relative to this client's first ID. */
+  /**
+   * Describes the open resources, in the order in which they were opened. IDs are relative to this
+   * client's first ID.
+   */
   opened(): Opened[] {
     return [...this.#open.values()].flatMap((open) => {
       const opened = open.describe?.();
@@ -144,7 +147,7 @@ export class EngineClient {
     return id;
   }
 
-  /** Frees an ID. Outputs that still carry it are dropped. */
+  /** Frees an ID. Later outputs with this ID are dropped. */
   release(id: number): void {
     this.#open.delete(id);
     this.changed();
@@ -196,8 +199,8 @@ export class EngineClient {
   /** Ends the client and everything that is open. Later calls have no effect. */
   end(error: WatchglassError): void {
     if (this.#closed) return;
-    // Resources are closed in the order of opening. A collection precedes its watches and views.
-    // They end with their collection, so the loop does not visit them.
+    // Resources are closed in the order in which they were opened. Watches and views follow their
+    // collection and end with it, so the loop does not visit them.
     for (const open of this.#open.values()) open.closed(error);
     this.#open.clear();
     this.#closed = error;
@@ -234,15 +237,15 @@ export class EngineClient {
     if (this.#closed) return;
     this.#writer.take(); // the commands were addressed to the old engine
     const status: Status = { code: 500, reason: "InternalError", message: `the engine failed and was restarted: ${message}` };
-    // Resources are notified in the order of opening, so collections precede their
+    // Resources are notified in the order in which they were opened, so collections precede their
     // watches and views.
     for (const open of [...this.#open.values()]) open.restarted(status);
   }
 }
 
 /**
- * Settles a promise with the reply to a request. Rejects if the reply has another type than
- * expected.
+ * Settles a promise with the reply to a request. Rejects if the reply does not have the expected
+ * type.
  */
 export function settle<Type extends Delivery["type"]>(answer: Deferred<Delivery & { type: Type }>, type: Type, output: Delivery): void {
   if (output.type === type) answer.resolve(output as Delivery & { type: Type });

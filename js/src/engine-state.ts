@@ -18,7 +18,7 @@ const minRestartDelay = 250;
 /** The time without a failure after which the delay is reset, in milliseconds. */
 const restartReset = 120_000;
 
-/** The state in which the guest works. */
+/** The state while the guest is running. */
 export interface Running {
   readonly name: "running";
   readonly guest: Guest;
@@ -37,7 +37,7 @@ export interface Restarting {
   readonly waiting: readonly (readonly [member: number, frames: Uint8Array])[];
 }
 
-/** The state after the end of the engine. */
+/** The state after the engine is closed. */
 export interface Closed {
   readonly name: "closed";
 }
@@ -90,7 +90,7 @@ function restartDelay({ repeated }: Failures): number {
 }
 
 /**
- * Whether a page of the engine is visible. After all pages have been hidden for some time, the
+ * Whether any page of the engine is visible. After all pages have been hidden for some time, the
  * engine pauses: it closes its streams and opens no others.
  */
 export type Visibility = "visible" | "hidden" | "paused";

@@ -12,8 +12,8 @@ import { writeCommand, type Command } from "./wire/driver-commands.js";
 import { readOutput, recipient, type Output } from "./wire/driver-outputs.js";
 
 /**
- * The maximum total size of the stream messages in one step, in bytes. A step of this size takes
- * some milliseconds.
+ * The maximum total size of the stream messages in one step, in bytes. A step of this size takes a
+ * few milliseconds.
  */
 const stepBytes = 1 << 17;
 
@@ -45,13 +45,13 @@ export interface EngineOptions {
   /** Creates a guest. Called again after a guest has failed. */
   guest: () => Promise<Guest>;
   /**
-   * Arranges for a call of {@link Engine.tick} at the given time, in milliseconds since the epoch;
-   * 0 cancels the call. Each call replaces the previous time. Default: a timer.
+   * Schedules a call of {@link Engine.tick} at the given time, in milliseconds since the epoch. The
+   * new time replaces the previous one, and 0 cancels the scheduled call. Default: a timer.
    */
   wake?: (millis: number) => void;
   /**
    * Whether the program itself calls {@link Engine.flush} after it has passed on the input of a
-   * stream. By default, a separate task calls it.
+   * stream. By default, the engine flushes in a separate task.
    */
   flushes?: boolean;
   /**
@@ -79,14 +79,14 @@ export class Engine {
   readonly #streams = new Map<number, Stream | undefined>();
   readonly #inbox = new Writer();
   readonly #schedule = eachTask(() => this.flush());
-  /** Schedules a tick in which the guest continues work that it divides into several calls. */
+  /** Schedules a tick, in which the guest continues work that it has split into several calls. */
   readonly #continue = eachTask(() => this.tick());
   #state: EngineState;
   #visibility: Visibility = "visible";
   #wake: ReturnType<typeof setTimeout> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
   readonly #clock = new Clock();
-  /** The value of `sleeps` of the clock when the streams were last renewed. */
+  /** The `sleeps` count of the clock when the streams were last renewed. */
   #sleeps = 0;
   #pause: ReturnType<typeof setTimeout> | undefined;
 
@@ -136,7 +136,7 @@ export class Engine {
     };
   }
 
-  /** Ends the guest and its streams. Members receive no output after this. Idempotent. */
+  /** Closes the guest and its streams. Members receive no further output. Idempotent. */
   close(): void {
     const previous = this.#enter({ type: "closed" });
     if (previous.name === "closed") return;
@@ -184,7 +184,7 @@ export class Engine {
     if (previous === "paused") this.#reconnect();
   }
 
-  /** Closes all streams. Until the end of the pause, attempts to open a stream fail. */
+  /** Closes all streams. Attempts to open a stream fail until the pause ends. */
   #startPause(): void {
     this.#visibility = nextVisibility(this.#visibility, "elapsed");
     this.#closeStreams(pausedMessage);
@@ -300,7 +300,7 @@ export class Engine {
   }
 
   /**
-   * Schedules a tick at a time of the clock; zero cancels the scheduled tick. Timers of Node and
+   * Schedules a tick at the given clock time; zero cancels the scheduled tick. Timers of Node and
    * browsers may fire a millisecond early. The guest does not repeat its request, so the timer is
    * then set again.
    */
@@ -320,7 +320,7 @@ export class Engine {
 
   /**
    * Renews the streams after the machine slept. The old streams are usually dead by then, and the
-   * guest would notice this only after a period of silence. Collections resume without a list.
+   * guest would notice this only after a period of silence. Collections resume without a new list.
    */
   #checkSleep(): void {
     if (this.#sleeps === this.#clock.sleeps) return;
@@ -353,8 +353,8 @@ export class Engine {
   }
 
   /**
-   * Fetches a token and begins a stream, unless the stream is closed or the guest is replaced
-   * meanwhile.
+   * Fetches a token and begins a stream, unless the stream is closed or the guest is replaced in
+   * the meantime.
    */
   async #begin(stream: number, begin: (token: string, current: () => boolean) => Stream | undefined): Promise<void> {
     const guest = this.#guest;
@@ -377,8 +377,8 @@ export class Engine {
 
   /** Queues an event of a stream. The events of a task are passed to the guest in one step. */
   #queue(command: Command): void {
-    // A message that would make the current step too large starts a new step, whatever the size of
-    // the message.
+    // A message that does not fit into the current step starts a new one, even if the message alone
+    // exceeds stepBytes.
     if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > stepBytes) this.flush();
     writeCommand(this.#inbox, command);
     if (!this.#options.flushes) this.#schedule.run();
@@ -408,7 +408,7 @@ export class Engine {
         guest.step(frames);
       } catch (error) {
         if (!(error instanceof GuestError) || error.poisoned) throw error;
-        // The data of a stream is malformed, so all streams end.
+        // A stream sent malformed data, so all streams are closed.
         const w = new Writer();
         for (const [stream, open] of this.#streams) {
           open?.close(error.message);
@@ -464,7 +464,7 @@ export class Engine {
     try {
       if (previous.name === "running") previous.guest.close();
     } catch {
-      // The guest is discarded in any case.
+      // Ignore the error, because the guest is discarded anyway.
     }
   }
 }
@@ -483,7 +483,7 @@ function eachTask(act: () => void): { run(): void; close(): void } {
   // name.
   const { setImmediate: immediately } = globalThis as { setImmediate?: (act: () => void) => void };
   if (immediately) return { run: () => void (due ||= (immediately(fire), true)), close() {} };
-  // A message arrives sooner than a timer, which browsers throttle.
+  // Messages arrive sooner than timers, because browsers throttle timers.
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = fire;
   return { run: () => void (due ||= (port2.postMessage(0), true)), close: () => port1.close() };

@@ -2,7 +2,7 @@ import type { Status } from "./types.js";
 
 /**
  * The class of all errors that watchglass throws or rejects with. The status follows the
- * conventions of Kubernetes. The message is meant for people.
+ * conventions of Kubernetes. The message is human-readable.
  */
 export class WatchglassError extends Error {
   override readonly name = "WatchglassError";

@@ -40,7 +40,7 @@ export class ObjectCache<T extends object> {
 
   /**
    * Creates a cache. The callback receives each change, and the differences after each complete
-   * state, even if nothing has changed.
+   * state, even if there are none.
    */
   constructor(changed: (changes: ObjectChange<T>[]) => void) {
     this.#changed = changed;
@@ -113,14 +113,12 @@ export class ObjectCache<T extends object> {
   }
 }
 
-/**
- * Reports whether a collection is current or has ended, so that there is no recovery to wait for.
- */
+/** Reports whether a collection is live or closed. Neither state has a recovery to wait for. */
 function isOver({ status: { state } }: Collection<any>): boolean {
   return state === "live" || state === "closed";
 }
 
-/** Resolves when a collection is current, when it ends, or when the signal is aborted. */
+/** Resolves when a collection is live or closed, or when the signal is aborted. */
 function recovered(collection: Collection<any>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const stop = collection.subscribe(() => isOver(collection) && done());

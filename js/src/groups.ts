@@ -2,7 +2,7 @@
 import type { Condition, Group, ViewOptions } from "./types.js";
 
 /**
- * Returns the query for the rows of one group, for a second view that shows them. The query has the
+ * Returns the query for the rows of one group, for use in a second view. The query has the
  * conditions and the order of the grouped view, but neither groups nor facets. Its window starts at
  * the first row and has the default limit.
  */

@@ -11,7 +11,7 @@ import { readOutput } from "./wire/driver-outputs.js";
  */
 export const abi = (1 << 24) | fingerprint;
 
-/** The error of a call that the guest refused, or in which the guest crashed. */
+/** Thrown when the guest refuses a call, or crashes during one. */
 export class GuestError extends Error {
   /**
    * False if the input was invalid and nothing was applied, so that the guest remains
@@ -27,26 +27,26 @@ export class GuestError extends Error {
 
 /** An instance of the module, with one engine. Every method may throw a {@link GuestError}. */
 export interface Guest {
-  /** Applies complete frames, all or none. */
+  /** Applies complete frames atomically. */
   step(frames: Uint8Array): void;
   /** Applies one StreamData frame, whose data is copied only once, into the guest. */
   stepData(stream: number, data: Uint8Array): void;
   /** Advances the clock, in milliseconds since the epoch. The time must not decrease. */
   tick(now: number): void;
-  /** Returns the output so far, which the caller then owns, or undefined if there is none. */
+  /** Returns the pending output, which the caller then owns, or undefined if there is none. */
   take(): Uint8Array<ArrayBuffer> | undefined;
   /** The memory of the module in bytes. It never shrinks. */
   readonly memoryBytes: number;
   close(): void;
 }
 
-/** The possible sources of a module. */
+/** The sources of a module that {@link compile} accepts. */
 export type ModuleSource = URL | string | BufferSource | WebAssembly.Module;
 
 /** The smallest module with a vector instruction, to test whether the platform supports vectors. */
 const vectorModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 8, 1, 6, 0, 0x41, 0, 0xfd, 0x0f, 0x0b);
 
-/** Compiles the module. Callers keep the result, because compiling is expensive. */
+/** Compiles the module. Callers should reuse the result, because compiling is expensive. */
 export async function compile(source: ModuleSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   if (!WebAssembly.validate(vectorModule)) {
@@ -186,8 +186,8 @@ class WasmGuest implements Guest {
   }
 
   /**
-   * Calls an export. After a trap, an instance remains callable, but its state is corrupt. After
-   * the first trap, all later calls therefore fail.
+   * Calls an export. After a trap, an instance remains callable, but its state is corrupt. All
+   * calls after the first trap therefore fail.
    */
   #call(what: string, call: () => number): number {
     if (this.#broken) throw this.#broken;

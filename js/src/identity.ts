@@ -1,5 +1,5 @@
-// Pages that share an engine share the data that one token may read. Pages share an engine only if
-// their tokens or identities show that their user is the same.
+// Pages that share an engine share the data that one token can access. They share an engine only if
+// their tokens or identities show that they have the same user.
 import { decodeBase64url } from "./base64url.js";
 import { WatchglassError } from "./errors.js";
 import type { ConnectOptions } from "./types.js";
@@ -20,9 +20,9 @@ export interface Identity {
 }
 
 /**
- * Identifies the user by the `identity` option, by a token that is a string, or by the
- * issuer and subject of a token function's JWT. A page whose function returns another
- * kind of token does not share its engine. Pages without a token share one engine.
+ * Identifies the user by the `identity` option, by a string token, or by the issuer and subject of
+ * a token function's JWT. A page whose function returns another kind of token does not share its
+ * engine. Pages without a token share one engine.
  */
 export async function identify({ identity, token = "" }: Pick<ConnectOptions, "identity" | "token">): Promise<Identity> {
   const named = identity === undefined ? undefined : `named ${identity}`;
@@ -45,7 +45,7 @@ export async function identify({ identity, token = "" }: Pick<ConnectOptions, "i
 const otherUser = (): WatchglassError =>
   new WatchglassError({ code: 401, reason: "Unauthorized", message: "the new token is of another user: connect again" });
 
-/** Returns the page's first token, or undefined if there is none in time. */
+/** Returns the page's first token, or undefined if the function fails or is too slow. */
 async function firstToken(token: () => string | Promise<string>): Promise<string | undefined> {
   let late: ReturnType<typeof setTimeout> | undefined;
   try {

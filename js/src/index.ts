@@ -38,7 +38,7 @@ export async function connect(url: string | URL, options: ConnectOptions = {}): 
 
 /**
  * Returns a client that connects when it is first used, with the arguments of {@link connect}. The
- * client uses no browser API before its first use, so a module that is also loaded on a server may
+ * client uses no browser API before its first use, so modules that are also loaded on a server may
  * create one.
  */
 export function createClient(url: string | URL, options: ConnectOptions = {}): WatchglassClient {
@@ -54,7 +54,7 @@ export function createClient(url: string | URL, options: ConnectOptions = {}): W
  * collection keeps one watch open, and occasionally requests a small list. Browsers allow six
  * connections per host over HTTP/1.1, so more than a few collections need HTTP/2.
  *
- * @param url for example "http://127.0.0.1:8001", or relative to the page.
+ * @param url An absolute URL such as "http://127.0.0.1:8001", or one relative to the page.
  */
 export function connectKubernetes(url: string | URL, options: Omit<ConnectOptions, "kubernetes" | "WebSocket"> = {}): Promise<Watchglass> {
   return connect(url, { ...options, kubernetes: true });
@@ -94,8 +94,8 @@ const load = () => import("./optional.js");
 
 /**
  * Returns the ways to start the worker, in order of preference. If `share` is set, a worker for all
- * pages comes first, and then one for this page alone. Where there is no SharedWorker, as for a
- * script of another origin, an elected page runs the worker for all pages.
+ * pages comes first, and then one for this page alone. If SharedWorker is unavailable or the script
+ * is from another origin, an elected page runs the worker for all pages.
  */
 function workerCandidates(share: boolean, at: ConnectOptions["workerURL"]): WorkerCandidate[] {
   const moved = at === undefined ? movedByVite(import.meta.url, "worker.js") : undefined;

@@ -8,7 +8,7 @@ import { RowWatch } from "./row-watch.js";
 import type { CallOptions, Collection, Row, Schema, Selectors, Status, ViewState } from "./types.js";
 
 /**
- * The name or the function that determines the values under which an index lists a row.
+ * Determines the values under which an index lists a row: a name or a function.
  *
  * The name is a column, a field or a label as in queries, such as `"Restarts"`,
  * `"spec.nodeName"`, `"labels[app]"`, `"owner"` or `"namespace"`. Values are strings as
@@ -26,9 +26,9 @@ export interface IndexerOptions extends Selectors, CallOptions {}
 export interface Indexer<Name extends string = string> {
   /**
    * The state is `loading` until the rows are complete, and then `ready`. If the collection refuses
-   * the rows, the state is `error`, {@link error} has the reason, and the last rows stay. A 400 is
-   * permanent. After any other error, the indexer continues when the collection recovers. The
-   * status of the collection reports how current the rows are.
+   * the rows, the state is `error`, {@link error} has the reason, and the indexer keeps the last
+   * rows. A 400 is permanent. After any other error, the indexer continues when the collection
+   * recovers. The status of the collection reports how current the rows are.
    */
   readonly state: ViewState;
   /** Why the rows were refused, or why the indexer was closed. */
@@ -43,7 +43,7 @@ export interface Indexer<Name extends string = string> {
   /** Returns the row of an object by its key: "namespace/name", or "name" for a cluster-scoped object. */
   get(key: string): Row | undefined;
   /**
-   * Returns the rows that an index has under a value, sorted by key. The array is frozen, and
+   * Returns the rows that an index lists under a value, sorted by key. The array is frozen, and
    * remains the same until one of its rows changes.
    */
   byIndex(index: Name, value: string): readonly Row[];
@@ -51,13 +51,13 @@ export interface Indexer<Name extends string = string> {
   indexValues(index: Name): string[];
   /**
    * Calls a listener after every change of the rows, of {@link state} or of {@link error}, at most
-   * once per animation frame. Returns a function that unsubscribes. The function needs no `this`,
-   * so it can be passed on its own.
+   * once per animation frame. Returns a function that unsubscribes. `subscribe` does not use
+   * `this`, so it can be passed on its own.
    */
   readonly subscribe: (listener: () => void) => () => void;
-  /** Like {@link subscribe}, for changes of the rows that an index has under a value. */
+  /** Like {@link subscribe}, for changes of the rows that an index lists under a value. */
   readonly subscribeIndex: (index: Name, value: string, listener: () => void) => () => void;
-  /** Closes the indexer, and leaves the collection open. The last rows stay. */
+  /** Closes the indexer, which keeps its last rows. The collection remains open. */
   close(): void;
   [Symbol.dispose](): void;
 }
@@ -81,7 +81,7 @@ export function createIndexer<Name extends string>(collection: Collection<any>, 
 
 const noRows: readonly Row[] = Object.freeze([]);
 
-/** The rows that an index has under one value. A bucket exists while it has rows or listeners. */
+/** The rows that an index lists under one value. A bucket exists while it has rows or listeners. */
 class Bucket {
   readonly rows = new Map<string, Row>();
   readonly listeners = new Listeners();
@@ -143,7 +143,7 @@ class RowIndexer<Name extends string> implements Indexer<Name> {
     this.#listeners.call();
   };
   #settled = new Deferred();
-  /** The schema in which the names were resolved, as JSON. */
+  /** The schema with which the names were resolved, as JSON. */
   #schema = "";
   #complete = false;
   #error: WatchglassError | undefined;
@@ -244,7 +244,7 @@ class RowIndexer<Name extends string> implements Indexer<Name> {
   }
 
   /**
-   * Resolves the names of the indexes in a schema. If the schema has changed, drops the rows,
+   * Resolves the names of the indexes with a schema. If the schema has changed, drops the rows,
    * because their values may differ. Throws a 400 for a name that the schema does not contain.
    */
   #describe(schema: Schema): void {

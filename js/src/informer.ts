@@ -44,8 +44,8 @@ export type ObjectCallback<T extends KubernetesObject> = (object: T, previous?: 
 export type ErrorCallback = (error?: any) => void;
 
 /**
- * Accepted for compatibility with client-node and never called, because the watch
- * delivers the objects.
+ * A ListPromise is accepted for compatibility with client-node. It is never called, because the
+ * watch delivers the objects.
  */
 export type ListPromise<T extends KubernetesObject> = () => Promise<{ items: T[] }>;
 
@@ -227,7 +227,7 @@ class Run {
   }
 }
 
-/** Returns the error with a `statusCode`, by which users of client-node recognize a 410. */
+/** Adds the `statusCode` that programs written for client-node check, for example for 410. */
 function withStatusCode(error: unknown): Error {
   const thrown = error instanceof Error ? error : new Error(messageOf(error));
   return Object.assign(thrown, { statusCode: (thrown as { code?: unknown }).code });

@@ -1,10 +1,10 @@
 /**
  * The entry `watchglass/inline`: the main entry in one file, which contains the module and the
- * worker's script. It is meant for plugins and other environments that load a single script. For
+ * worker's script. It is intended for plugins and other environments that load a single script. For
  * classic scripts, `watchglass.iife.js` has the same contents.
  *
- * Each page has its own engine in a dedicated worker. The script of the worker is a blob, and
- * browsers cannot share such workers.
+ * Each page has its own engine in a dedicated worker. Browsers cannot share this worker, because
+ * its script is a blob.
  */
 import module from "inline:module";
 import script from "inline:worker";

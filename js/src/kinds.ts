@@ -1,12 +1,11 @@
 /**
- * The entry `watchglass/kinds`: discovery of the kinds that a cluster offers, and the columns of
- * each.
+ * The entry `watchglass/kinds`, which discovers the kinds that a cluster offers and their columns.
  */
 import type { CallOptions, Schema, Status, Watchglass } from "./types.js";
 
 /** A kind that can be read with a collection. */
 export interface Kind {
-  /** The name to open, such as "apps/v1/deployments". */
+  /** The name to pass to {@link Watchglass.collection}, such as "apps/v1/deployments". */
   resource: string;
   /** The API group; "" for the core group. */
   group: string;
@@ -20,7 +19,7 @@ export interface Kind {
   namespaced: boolean;
   /** Abbreviations, such as "deploy". */
   shortNames: string[];
-  /** Names for several kinds at once, such as "all". */
+  /** Names of groups of kinds, such as "all". */
   categories: string[];
 }
 
@@ -66,9 +65,9 @@ const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
  * versions is listed once, in the preferred version.
  *
  * With the URL of a connector or an edge, as for `connect`, the result contains the kinds that this
- * server serves. An edge needs the Go worker, which serves its Kubernetes API. The URL can also be
- * that of a Kubernetes API, as for `connectKubernetes`; such a server must run Kubernetes 1.30 or
- * later. Rejects with a {@link KindsError}.
+ * server serves. An edge needs the Go worker, which serves its Kubernetes API. The URL of a
+ * Kubernetes API, as for `connectKubernetes`, requires Kubernetes 1.30 or later. Rejects with a
+ * {@link KindsError}.
  */
 export async function listKinds(url: string | URL, options: KindsOptions = {}): Promise<Kind[]> {
   const { href } = new URL(url, typeof location === "object" ? location.href : undefined);
@@ -112,7 +111,7 @@ function failed(code: number, message: string): KindsError {
  * `list` does, for example with a 404 if the resource does not exist.
  */
 export async function schemaOf(wg: Watchglass, resource: string, options: CallOptions = {}): Promise<Schema> {
-  // An open collection of the resource may have the schema already. Otherwise, list the objects
+  // An open collection of the resource may already have the schema. Otherwise, list the objects
   // with a name that no object has, so that only the schema is loaded.
   const open = wg.opened().find((one) => one.type === "collection" && one.resource === resource && one.collection.schema);
   if (open?.type === "collection") return open.collection.schema!;

@@ -2,14 +2,14 @@ import { messageOf } from "./errors.js";
 import type { Stream } from "./transport.js";
 
 /**
- * The callbacks of a response. The callbacks are never called before the call that sends the
- * request has returned. `closed` is called at most once, and last.
+ * The callbacks of a response. No callback runs before the call that sends the request returns.
+ * `closed` is called at most once, and last.
  */
 export interface AnswerEvents {
-  /** Called with the status code, and the seconds of a Retry-After header or 0. */
+  /** Called with the status code and the seconds of the Retry-After header, or 0 without one. */
   head(code: number, retryAfterSeconds: number): void;
   data(piece: Uint8Array): void;
-  /** Called at the end of the response, with a message if the response failed, or "". */
+  /** Called when the response ends, with an error message, or "" if it succeeded. */
   closed(message: string): void;
 }
 

@@ -1,6 +1,6 @@
-// Stores of one changing value, to which components subscribe. They are the basis of the framework
-// adapters. The method `update` opens the resource of a store, and `stop` closes it. A stopped
-// store may be updated again.
+// The stores behind the framework adapters. Each store has one changing value, to which components
+// subscribe. The method `update` opens the resource of a store, and `stop` closes the resource. A
+// stopped store may be updated again.
 
 import { messageOf, type WatchglassError } from "./errors.js";
 import { ObjectCache } from "./follow.js";
@@ -46,7 +46,7 @@ class Collections {
 
   /**
    * Opens a collection, or shares an open one with the same options. Returns the collection, and a
-   * function that ends this use. The caller must call the function once.
+   * function that releases it, which the caller must call once.
    */
   join<T extends object>(wg: Watchglass, resource: string, scope: Scope): [collection: Collection<T>, leave: () => void] {
     const key = JSON.stringify([resource, scope.namespace, scope.labelSelector, scope.fieldSelector, scope.metadataOnly, scope.rowsFirst, scope.columns]);
@@ -112,7 +112,7 @@ abstract class Live<Value extends object> implements Store<Value> {
 
   readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
-  /** Closes the open resource. The value stays. */
+  /** Closes the open resource, and keeps the value. */
   stop(): void {
     this.#generation++;
     for (const cleanup of this.#cleanups.splice(0).reverse()) cleanup();
@@ -161,7 +161,7 @@ export function statusOf(error: unknown): Status {
   return { code: 500, reason: "InternalError", message: messageOf(error) };
 }
 
-/** The contents of a view, and how current they are. */
+/** The contents of a view, and the state of its collection. */
 export interface ViewValue {
   rows: readonly Row[];
   /** The number of matching rows, inside and outside of the window. */
@@ -170,8 +170,8 @@ export interface ViewValue {
   facets: ViewSnapshot["facets"];
   groups?: ViewSnapshot["groups"];
   /**
-   * `loading` until the rows match the current query. The rows of the previous query stay
-   * until then.
+   * `loading` until the rows match the current query. The store keeps the rows of the previous
+   * query until then.
    */
   view: ViewState;
   /** How current the collection is. */
@@ -263,7 +263,7 @@ export class LiveView extends Live<ViewValue> {
   }
 }
 
-/** All objects of a resource, decoded. */
+/** The decoded objects of a resource. */
 export interface ObjectsValue<T extends object = KubeObject> {
   /** The objects, sorted by key. */
   objects: readonly T[];
@@ -328,7 +328,7 @@ function sorted<T>(objects: Map<string, T>): T[] {
   return [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
 }
 
-/** One object, and how current it is. */
+/** One object and its state. */
 export interface ObjectValue<T extends object = KubeObject> {
   /** Undefined if the object does not exist or is not known yet. */
   object: T | undefined;

@@ -2,7 +2,7 @@
 // loads this module without the engine.
 import type { Frame } from "./wire/codec.js";
 
-/** The number of IDs of a member. The high bits of an ID identify the member. */
+/** The number of IDs that each member has. The high bits of an ID identify the member. */
 export const idsPerMember = 0x10000;
 
 /** The maximum size of the commands that are batched into one step, in bytes. */

@@ -11,7 +11,7 @@ export interface Member {
   hidden: boolean;
 }
 
-/** The members of an engine, by number, in the order of their arrival. */
+/** The members of an engine by number, in the order in which they joined. */
 export class Members {
   readonly #byNumber = new Map<number, Member>();
   #lastToken: string | undefined;
@@ -20,7 +20,7 @@ export class Members {
     return this.#byNumber.size;
   }
 
-  /** Whether there are members, and the pages of all members are hidden. */
+  /** Whether there are members and all of them are hidden. */
   get hidden(): boolean {
     return this.size > 0 && this.list().every((member) => member.hidden);
   }
@@ -74,8 +74,8 @@ export class Members {
   }
 
   /**
-   * Returns a random number, so that a member that returns after its worker died probably
-   * finds its number free.
+   * Returns an unused random number. Numbers are random so that a member whose worker died can
+   * usually reuse its number.
    */
   #newNumber(): number {
     if (this.size > 1000) throw internalError("more than a thousand clients share this engine");
@@ -97,7 +97,7 @@ export function noteOpen({ collections, handles }: Member, type: number, payload
   if (type === commandTypes.ReleaseObject) handles.delete(new Reader(payload, "ReleaseObject").uint32());
 }
 
-/** Settles like the promise, or rejects if it is not settled in time. */
+/** Settles with the promise, or rejects after the timeout. */
 function within(answer: Promise<string>, millis: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`a page did not return a token within ${millis / 1000} s`)), millis);

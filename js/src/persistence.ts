@@ -2,9 +2,8 @@
 import { databaseName } from "./persistence/database.js";
 
 /**
- * Deletes all states that were persisted on this origin, for all users. Call it when the
- * user signs out. Engines that still run persist no further states. Resolves when the
- * states are deleted.
+ * Deletes all states that were persisted on this origin, for all users. Call it when the user signs
+ * out. Running engines store no further states. Resolves when the states are deleted.
  */
 export function clearPersisted(): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -9,7 +9,7 @@ export async function findWebSocket(): Promise<WebSocketClass> {
   throw badRequest('this platform has no WebSocket: pass a WebSocket class as the "WebSocket" option');
 }
 
-/** Reads a file: URL. Always rejects, because only Node has a file system. */
+/** Always rejects, because only Node can read file: URLs. */
 export async function readFile(_url: URL): Promise<Uint8Array<ArrayBuffer>> {
   throw internalError("this build of watchglass cannot read files; Node requires the build of the export condition \"node\"");
 }

@@ -5,7 +5,7 @@ import type { MemberEvents, Membership } from "./member.js";
 // The epoch counts the engine's restarts. The worker drops commands of an older epoch, because they
 // refer to objects of the previous engine.
 
-/** The connection, the user and the options of the engine that a page needs. */
+/** Identifies the engine that a page needs: its connection, user and options. */
 export interface EngineRequest {
   url: string;
   /** The identity of the page's user; see `identity` in ConnectOptions. */
@@ -26,7 +26,7 @@ export type ToWorker =
       op: "attach";
       /**
        * The name of a lock that the page holds while it exists, so that the worker notices when the
-       * page ends. Empty where locks do not exist.
+       * page ends. Empty if Web Locks are unavailable.
        */
       lock: string;
       /** The previous member number, for a page whose worker died. */
@@ -36,7 +36,7 @@ export type ToWorker =
   | { op: "token"; request: number; token: string }
   | { op: "no token"; request: number; message: string }
   /**
-   * Requests a "pong". Where locks do not exist, the ping also shows the worker that the page still
+   * Requests a "pong". Without Web Locks, the ping also shows the worker that the page still
    * exists.
    */
   | { op: "ping" }
@@ -53,7 +53,7 @@ export type ToPage =
       member: number;
       /**
        * The name of a lock that the worker holds while it exists, so that pages notice when the
-       * worker ends. Empty where locks do not exist.
+       * worker ends. Empty if Web Locks are unavailable.
        */
       lock: string;
     }
@@ -103,7 +103,7 @@ export interface PortOptions extends EngineRequest {
    */
   workers: readonly WorkerCandidate[];
   /**
-   * The interval between pings of the worker, in milliseconds. A worker that misses
+   * The interval between pings of the worker, in milliseconds. A worker that does not respond to
    * {@link missedPings} in a row is replaced. Default 5000.
    */
   pingMillis?: number;
@@ -314,7 +314,7 @@ class WorkerMembership implements Membership {
 
 /** A lock that is held until this thread ends or releases it. */
 export interface Lock {
-  /** Empty where locks do not exist, as on pages that are not secure contexts. */
+  /** Empty if Web Locks are unavailable, as on pages that are not secure contexts. */
   readonly name: string;
   release(): void;
 }
@@ -323,7 +323,7 @@ const locks = (): LockManager | undefined => (typeof navigator === "object" ? na
 
 const noLock: Lock = { name: "", release() {} };
 
-/** Takes a lock with a new name. Where locks are missing or forbidden, the name is empty. */
+/** Acquires a lock with a new name. The name is empty if locks are unavailable or forbidden. */
 export function holdLock(): Promise<Lock> {
   const manager = locks();
   if (!manager) return Promise.resolve(noLock);

@@ -1,4 +1,4 @@
-// Queries of views as text. The engine parses them; core/query defines the notation.
+// Converts the queries of views to text, which the engine parses. core/query defines the notation.
 import { checkWord, text, wrongType } from "./check.js";
 import { badRequest } from "./errors.js";
 import type { Condition, ConditionValue, SortKey, ViewOptions } from "./types.js";

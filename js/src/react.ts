@@ -27,7 +27,7 @@ export type { ObjectsValue, ObjectValue, QueryOptions, Scope, ViewValue } from "
 const ClientContext = createContext<WatchglassClient | undefined>(undefined);
 
 /**
- * Provides a client to the components below. The program creates the client once, with
+ * Provides a client to its child components. The program creates the client once, with
  * `createClient`.
  */
 export function WatchglassProvider({ client, children }: { client: WatchglassClient; children?: ReactNode }): ReactElement {
@@ -73,7 +73,7 @@ export function useView(resource: string, options: QueryOptions = {}): ViewValue
 }
 
 /**
- * Returns all matching objects of a resource, with their bodies decoded. For long tables use
+ * Returns all matching objects of a resource, with their bodies decoded. For long tables, use
  * {@link useView}, which decodes no bodies.
  */
 export function useWatch<T extends object = KubeObject>(resource: string, options: Selectors & { scope?: Scope } = {}): ObjectsValue<T> {
@@ -103,7 +103,7 @@ export function useClientStatus(): ClientStatus {
 const noRows: readonly Row[] = Object.freeze([]);
 
 /**
- * Returns the rows that an index has under a value, such as the pods of a node. The component
+ * Returns the rows that an index lists under a value, such as the pods of a node. The component
  * renders again when one of these rows changes. Without an indexer, the result is empty.
  */
 export function useIndex<Name extends string>(indexer: Indexer<Name> | undefined, index: Name, value: string): readonly Row[] {
@@ -127,8 +127,8 @@ export interface WatchK8sResource {
 }
 
 /**
- * Returns `[data, loaded, error]`, like the hook with the same name in the OpenShift console. To
- * use it, a component of a console plugin only changes its import.
+ * Returns `[data, loaded, error]`, like the hook with the same name in the OpenShift console. A
+ * component of a console plugin can switch to it by changing only the import.
  */
 export function useK8sWatchResource<T extends object = KubeObject | KubeObject[]>({ resource, namespace = "", name, selector }: WatchK8sResource): [data: T | undefined, loaded: boolean, error: Status | undefined] {
   const client = useWatchglass();

@@ -7,8 +7,8 @@ const timeoutMillis = 5_000;
 const maxBytes = 1 << 16;
 
 /**
- * A function that finds out why an upgrade to a WebSocket was refused. Resolves with the frame that
- * a browser would have received, or with undefined if the reason is not known.
+ * A function that determines why an upgrade to a WebSocket was refused. Resolves with the frame
+ * that a browser would have received, or with undefined if the reason is not known.
  */
 export type FindRefusal = (url: string, token: string, signal: AbortSignal) => Promise<Uint8Array | undefined>;
 
@@ -31,7 +31,7 @@ export function findRefusal(fetch: typeof globalThis.fetch): FindRefusal {
   };
 }
 
-/** Returns the frame with which a connector refuses a connection. */
+/** Returns the frame that a connector sends to refuse a connection. */
 export function refusal(status: Status): Uint8Array {
   const w = new Writer();
   writeSubscriptionStatus(w, 0, status);

@@ -12,7 +12,7 @@ const credit = 2000;
 
 /** The callbacks that receive the rows of a {@link RowWatch}. */
 export interface RowEvents {
-  /** Replaces all rows, when they are first complete and after every interruption of the watch. */
+  /** Replaces all rows. Called when the rows are first complete, and after every interruption. */
   replaced(rows: ReadonlyMap<string, Row>, schema: Schema): void;
   put(row: Row): void;
   deleted(key: string): void;

@@ -1,7 +1,4 @@
-/**
- * The entry `watchglass/search`, which finds the words of a search box in texts that the
- * page draws.
- */
+/** The entry `watchglass/search`, which finds the words of a search in text that the page shows. */
 import type { ViewOptions } from "./types.js";
 
 /** A match, as indices in the text. The character at `end` is not part of the match. */
@@ -34,8 +31,8 @@ function occurrences(text: string, word: string): MatchRange[] {
 }
 
 /**
- * Splits a search into words to find and words to exclude, as the engine does. A quote that is not
- * closed extends to the end of the text.
+ * Splits a search into words to find and words to exclude, as the engine does. An unclosed quote
+ * extends to the end of the text.
  */
 export function splitSearch(search: string): { words: string[]; excluded: string[] } {
   const words: string[] = [];
@@ -48,8 +45,8 @@ export function splitSearch(search: string): { words: string[]; excluded: string
 }
 
 /**
- * Converts ASCII letters to lower case, as the engine does. Other letters stay, because some change
- * their length in lower case, which would shift the ranges.
+ * Converts ASCII letters to lower case, as the engine does. Other letters are not converted,
+ * because some change their length, which would shift the ranges.
  */
 function lower(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

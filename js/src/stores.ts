@@ -21,7 +21,7 @@ export interface Readable<Value> {
 
 /** A store of the results of a query. */
 export interface QueryStore<Value, Query> extends Readable<Value> {
-  /** Changes the query. The resource stays the same. */
+  /** Changes the query, but not the resource. */
   readonly query: (query: Query) => void;
 }
 
@@ -34,8 +34,8 @@ export function viewStore(client: WatchglassClient, resource: string, options: Q
 }
 
 /**
- * Returns a store of all matching objects of a resource, with their bodies decoded. For long tables
- * use {@link viewStore}, which decodes no bodies.
+ * Returns a store of all matching objects of a resource, with their bodies decoded. For long
+ * tables, use {@link viewStore}, which decodes no bodies.
  */
 export function objectsStore<T extends object = KubeObject>(client: WatchglassClient, resource: string, options: Selectors & { scope?: Scope } = {}): QueryStore<ObjectsValue<T>, Selectors & { scope?: Scope }> {
   return storeOf(new LiveObjects<T>(client), resource, options);

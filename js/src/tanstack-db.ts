@@ -49,9 +49,8 @@ type Writer<T extends object> = Parameters<SyncConfig<T, string>["sync"]>[0];
  *
  *     const pods = createCollection(watchglassCollectionOptions<V1Pod>({ client, resource: "v1/pods" }));
  *
- * The key of an object is "namespace/name", or "name" without a namespace. The objects
- * stay while the connection is lost, and {@link WatchglassUtils.getStatus} reports the
- * loss.
+ * The key of an object is "namespace/name", or "name" without a namespace. While the connection is
+ * lost, the collection keeps its objects, and {@link WatchglassUtils.getStatus} reports the loss.
  */
 export function watchglassCollectionOptions<T extends object = KubeObject>(config: WatchglassCollectionConfig): CollectionConfig<T, string, never, WatchglassUtils> & { utils: WatchglassUtils } {
   const { resource, scope = {}, syncMode = "eager", id = `watchglass:${JSON.stringify([resource, scope, syncMode])}` } = config;
@@ -77,8 +76,8 @@ class StatusStore {
   readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
   /**
-   * Reports the status of another collection from now on. Returns a function that unsubscribes from
-   * that collection.
+   * Switches to the status of another collection. Returns a function that unsubscribes from that
+   * collection.
    */
   follow(collection: Collection<any>): () => void {
     this.#collection = collection;
@@ -241,8 +240,8 @@ class Sync<T extends object> {
 
   /**
    * Applies a change of one subset to the written objects. An object in several subsets is written
-   * once, and stays until the last subset removes it. Returns the resulting write to the TanStack
-   * collection, or undefined if there is none.
+   * once, and is deleted when the last subset removes it. Returns the resulting write to the
+   * TanStack collection, or undefined if there is none.
    */
   #apply({ type, key, object }: ObjectChange<T>): Parameters<Writer<T>["write"]>[0] | undefined {
     const written = this.#written.get(key);
@@ -263,7 +262,7 @@ class Sync<T extends object> {
   }
 }
 
-/** Updates the map `held` to the objects of the rows, and returns the changes. */
+/** Updates `held` to contain the objects of the rows, and returns the changes. */
 async function differences<T extends object>(collection: Collection<T>, held: Map<string, T>, rows: readonly { key: string; resourceVersion: string }[]): Promise<ObjectChange<T>[]> {
   const changes: ObjectChange<T>[] = [];
   const keys = new Set(rows.map(({ key }) => key));

@@ -1,2 +1,2 @@
-/** The entry `watchglass/testing`, with a cluster in memory for unit tests. */
+/** The entry `watchglass/testing`, with an in-memory cluster for unit tests. */
 export { TestCluster, type ObjectInput } from "./testing/cluster.js";

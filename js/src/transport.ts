@@ -6,21 +6,21 @@ import type { Status } from "./types.js";
 import { maxMessage } from "./wire/codec.js";
 
 /**
- * The prefix of a second subprotocol, which carries the token in base64url. Browsers let programs
- * set no other header of a WebSocket request. Kubernetes uses the same prefix.
+ * The prefix of a second subprotocol, which carries the token in base64url. Browsers do not let
+ * programs set other headers of a WebSocket request. Kubernetes uses the same prefix.
  */
 export const bearerProtocol = "base64url.bearer.authorization.k8s.io.";
 
 /** An open or opening stream of messages. */
 export interface Stream {
   send(message: Uint8Array): void;
-  /** Ends the stream. No callbacks follow. The message is for the other end's log. */
+  /** Closes the stream. No callbacks follow. The message is for the other end's log. */
   close(message: string): void;
 }
 
 /**
- * The callbacks of a stream. The callbacks are never called before the call that opens the stream
- * has returned. `closed` is called at most once, and last.
+ * The callbacks of a stream. No callback runs before the call that opens the stream returns.
+ * `closed` is called at most once, and last.
  */
 export interface StreamEvents {
   opened(): void;
@@ -127,8 +127,8 @@ export function webSocketDial(Socket: WebSocketClass, findRefusal?: FindRefusal)
 }
 
 /**
- * Reports whether a value is an ArrayBuffer of any realm. Iframes, jsdom and Electron have several
- * realms, so instanceof would fail.
+ * Reports whether a value is an ArrayBuffer from any realm. Iframes, jsdom and Electron have
+ * several realms, so instanceof is unreliable.
  */
 function isArrayBuffer(data: unknown): data is ArrayBuffer {
   return Object.prototype.toString.call(data) === "[object ArrayBuffer]";
@@ -138,7 +138,7 @@ function closeSocket(socket: WebSocket, message: string): void {
   try {
     socket.close(1000, closeReason(message));
   } catch {
-    // The socket is closed already.
+    // The socket is already closed.
   }
 }
 

@@ -3,14 +3,12 @@ import { Deferred } from "./deferred.js";
 import { Listeners } from "./listeners.js";
 import type { Collection, Row, Status, View, ViewOptions } from "./types.js";
 
-/** An object with the objects that it owns. Frozen. */
+/** An object and the objects that it owns. Frozen. */
 export interface TreeNode {
   uid: string;
-  /**
-   * The row of the object. Only the root may lack a row, if no collection contains the root object.
-   */
+  /** The row of the object. Undefined only for a root that no collection contains. */
   row: Row | undefined;
-  /** The first of the tree's collections that has the object. */
+  /** The first of the tree's collections that contains the object. */
   collection: Collection | undefined;
   /** The objects that this object owns, ordered by collection and then by key. */
   children: readonly TreeNode[];
@@ -20,7 +18,7 @@ export interface TreeNode {
 export interface TreeSnapshot {
   root: TreeNode;
   /**
-   * Whether objects are missing, because a collection has more objects below the root than
+   * Whether objects are missing because a collection has more objects below the root than
    * {@link TreeOptions.limit}.
    */
   truncated: boolean;
@@ -39,18 +37,21 @@ export interface OwnerTree {
   readonly snapshot: TreeSnapshot;
   /**
    * Calls a listener after every change of {@link snapshot}, at most once per animation frame.
-   * Returns a function that unsubscribes. The function needs no `this`, so it can be passed on its
-   * own.
+   * Returns a function that unsubscribes. `subscribe` does not use `this`, so it can be passed on
+   * its own.
    */
   readonly subscribe: (listener: () => void) => () => void;
-  /** Resolves when {@link snapshot} has the objects of every collection, or the reason why they are missing. */
+  /**
+   * Resolves when {@link snapshot} has the objects of every collection, or the error that prevents
+   * this.
+   */
   readonly ready: Promise<void>;
   /** Closes the tree, and leaves the collections open. */
   close(): void;
   [Symbol.dispose](): void;
 }
 
-/** The views of one collection: of the root alone, and of all objects below it. */
+/** The two views of one collection: the root alone, and all objects below it. */
 interface Source {
   collection: Collection;
   views: readonly [root: View, below: View];
@@ -63,10 +64,10 @@ interface Growing extends TreeNode {
 
 /**
  * Opens the live tree below the object with a UID. The tree contains the objects that this object
- * owns, the objects that those own, and so on, as {@link ViewOptions.recursive} finds them. Only
- * objects of the given collections are part of the tree. The owners between them are found in all
- * open collections of the client. The owner of an object is its controller, or else its first owner
- * reference. An object that several collections have is shown once.
+ * owns, directly or through other objects, as with {@link ViewOptions.recursive}. Only objects of
+ * the given collections are part of the tree. Intermediate owners are found in all open collections
+ * of the client. The owner of an object is its controller, or else its first owner reference. An
+ * object in several collections appears only once.
  */
 export function ownerTree(collections: readonly Collection[], uid: string, { limit = 1000 }: TreeOptions = {}): OwnerTree {
   const listeners = new Listeners();

@@ -70,23 +70,23 @@ export interface CollectionOptions extends Selectors {
    * cells, and a JSONPath that selects the values. A connector computes the cells from the bodies,
    * even with {@link metadataOnly}. If the connector does not support this, the collection closes
    * with the cause `ColumnsUnsupported`. A connector accepts no printers in these columns, and
-   * truncates texts to 1024 bytes.
+   * truncates strings to 1024 bytes.
    *
    * Columns with the printer `join` are added to the columns of the objects, instead of replacing
    * them. Each joined column shows a column of another resource, taken from the object with the
    * same key. Its `path` consists of that resource and the column: `"metrics.k8s.io/v1beta1/pods
    * CPU"`. Only views contain joined columns. All joined columns must come from one resource, which
-   * is opened with the rights of the user. While that resource cannot be read, the joined cells are
+   * is opened with the user's permissions. While that resource cannot be read, the joined cells are
    * null, and {@link CollectionStatus.error} has the reason with the cause `JoinUnavailable`. The
    * `state` of the collection still describes the objects, not the joined resource.
    *
    * Columns with the printer `children` count the objects that a row owns, directly or through
-   * other objects. Their `path` lists the resources on the way down to the counted objects,
-   * separated by commas. For a Deployment, `"apps/v1/replicasets,v1/pods"` with the kind `integer`
-   * shows the number of pods. The path may end with a space and a column of the counted objects. A
-   * column of kind `string` then shows the number of objects for each value:
+   * other objects. Their `path` lists the resources of the ownership chain, ending with the counted
+   * objects, separated by commas. For a Deployment, `"apps/v1/replicasets,v1/pods"` with the kind
+   * `integer` shows the number of pods. The path may end with a space and a column of the counted
+   * objects. A column of kind `string` then shows the number of objects for each value:
    * `"apps/v1/replicasets,v1/pods Status"` shows `Running 3, Pending 1`. These resources are opened
-   * with the rights of the user, as for joined columns.
+   * with the user's permissions, as for joined columns.
    */
   columns?: readonly (Pick<Column, "name" | "kind" | "path"> & Partial<Column>)[];
   /**
@@ -158,8 +158,8 @@ export interface WatchOptions extends Selectors {
    */
   credit?: number;
   /**
-   * Whether `MODIFIED` events also have the object before the change. That object is decoded only
-   * when it is read. Default false.
+   * Whether `MODIFIED` events also contain the object before the change, which is decoded only when
+   * it is read. Default false.
    */
   previous?: boolean;
   signal?: AbortSignal;
@@ -184,18 +184,18 @@ export type WatchEvent<T extends object = KubeObject> =
   | { type: "BOOKMARK"; resourceVersion: ResourceVersion; initialEventsEnd: boolean };
 
 /**
- * The reason for which a watch ended. After `Closed` and `Timeout`, the loop over its events ends
- * normally. After any other reason, the loop throws a `WatchglassError` whose `status.cause` is the
- * reason, unless the status has a more specific cause.
+ * Why a watch ended. After `Closed` and `Timeout`, the loop over its events ends normally. After
+ * any other reason, the loop throws a `WatchglassError` whose `status.cause` is the reason, unless
+ * the status has a more specific cause.
  * - `Closed`: the program left the loop or aborted the signal. After an abort, the loop throws the
  *   signal's reason.
  * - `Timeout`: the watch was open for `timeoutSeconds`.
  * - `CollectionClosed`: the collection or the connection was closed.
  * - `EngineReplaced`: the engine failed, and the engine that replaced it cannot continue the watch
  *   (410).
- * - `Refused`: the watch could not start. The code is 410 for a resource version that is too old,
- *   504 for one that the collection did not reach in time, and 400 for invalid options. The code is
- *   403 while reading the collection is forbidden, and 404 while the resource does not exist.
+ * - `Refused`: the watch could not start. The code is 410 if the resource version is too old, 504
+ *   if the collection did not reach it in time, and 400 for invalid options. The code is 403 if the
+ *   user may not read the collection, and 404 if the resource does not exist.
  * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full (410).
  * - `Overtaken`: the history evicted the next event of the watch while the watch was paused (410).
  * - `HistoryLost`: the source lost the history of the resource version, or the engine now follows a
@@ -206,9 +206,7 @@ export type WatchEnd = "Closed" | "Timeout" | "CollectionClosed" | "EngineReplac
 
 /** A watch. Each loop over its events starts a new watch with the same options. */
 export interface Watch<T extends object = KubeObject> extends AsyncIterable<WatchEvent<T>> {
-  /**
-   * The reason for which the last loop ended; undefined while it runs, and before the first loop.
-   */
+  /** Why the last loop ended; undefined while it runs, and before the first loop. */
   readonly end: WatchEnd | undefined;
 }
 
@@ -227,8 +225,8 @@ export interface ListResult<T extends object = KubeObject> {
 }
 
 /**
- * An open resource, or the part of it that selectors choose. The engine keeps the collection up to
- * date.
+ * An open resource, or the objects of it that match selectors. The engine keeps the collection up
+ * to date.
  */
 export interface Collection<T extends object = KubeObject> {
   readonly status: CollectionStatus;
@@ -237,8 +235,8 @@ export interface Collection<T extends object = KubeObject> {
   readonly schema: Schema | undefined;
   /**
    * Calls a listener after every change of {@link status} or {@link schema}, at most once per
-   * animation frame. Returns a function that unsubscribes. The function needs no `this`, so it can
-   * be passed on its own.
+   * animation frame. Returns a function that unsubscribes. `subscribe` does not use `this`, so it
+   * can be passed on its own.
    */
   readonly subscribe: (listener: () => void) => () => void;
   /** Like {@link subscribe}, for changes of {@link progress}. */
@@ -250,18 +248,17 @@ export interface Collection<T extends object = KubeObject> {
   onObjectError(listener: (key: string, status: Status) => void): () => void;
   /**
    * Resolves when the collection is live for the first time. Rejects if the collection is closed
-   * before that. The promise stays pending while the state is `forbidden`, after a 401 or a 403,
-   * and while the resource does not exist (404). The collection keeps trying, so the promise can
-   * still resolve, for example after a sign-in or when the resource is installed. Programs that
-   * must not wait observe {@link status}. {@link View.ready}, {@link get} and {@link list} reject
-   * instead of waiting.
+   * before that. The promise remains pending while access is refused (401 or 403) and while the
+   * resource does not exist (404). The collection keeps trying, so the promise can still resolve,
+   * for example after the user signs in or the resource is installed. Programs that must not wait
+   * should observe {@link status}. {@link View.ready}, {@link get} and {@link list} reject instead
+   * of waiting.
    */
   readonly synced: Promise<void>;
   /**
-   * Resolves when the state given as {@link CollectionOptions.restore} is loaded, or
-   * immediately if none was given. Rejects if the state is corrupt, incomplete, of
-   * another scope or of another release. The collection then discards the state and loads
-   * from its source.
+   * Resolves when the state given as {@link CollectionOptions.restore} is loaded, or immediately if
+   * none was given. Rejects if the state is corrupt or incomplete, or belongs to another scope or
+   * release. The collection then discards the state and loads from its source.
    */
   readonly restored: Promise<void>;
   /**
@@ -317,19 +314,19 @@ export interface ObjectHandle<T extends object = KubeObject> {
   readonly current: T | undefined;
   /** Whether the object exists; undefined until that is known. */
   readonly exists: boolean | undefined;
-  /** How current the object is. The last known version stays visible in every state. */
+  /** How current the object is. The last known version remains available in every state. */
   readonly state: State;
   /** The reason for the state, if it has one. */
   readonly error: Status | undefined;
   /**
-   * Resolves when {@link exists} is known for the first time. The promise stays pending while
+   * Resolves when {@link exists} is known for the first time. The promise remains pending while
    * access is refused or the resource does not exist; {@link get} then rejects with the reason.
    */
   readonly ready: Promise<void>;
   /**
    * Calls a listener after every change of {@link current}, {@link exists}, {@link state} or
-   * {@link error}, at most once per animation frame. Returns a function that unsubscribes. The
-   * function needs no `this`, so it can be passed on its own.
+   * {@link error}, at most once per animation frame. Returns a function that unsubscribes.
+   * `subscribe` does not use `this`, so it can be passed on its own.
    */
   readonly subscribe: (listener: () => void) => () => void;
   /**
@@ -341,7 +338,7 @@ export interface ObjectHandle<T extends object = KubeObject> {
   [Symbol.dispose](): void;
 }
 
-/** The URL of a script that a Trusted Types policy of the page has created. */
+/** The URL of a script, created by a Trusted Types policy of the page. */
 export interface TrustedScriptURL {
   toJSON(): string;
 }
@@ -353,20 +350,20 @@ export interface ConnectOptions extends CallOptions {
    */
   token?: string | (() => string | Promise<string>);
   /**
-   * The module: a URL, bytes, or a compiled module. Default: `watchglass.wasm` next to the
-   * package's scripts. With a compiled module the page has its own engine, because a SharedWorker
-   * cannot receive compiled modules.
+   * The WebAssembly module: a URL, bytes, or a compiled module. Default: `watchglass.wasm` next to
+   * the package's scripts. With a compiled module, the page has its own engine, because a
+   * SharedWorker cannot receive compiled modules.
    */
   wasm?: URL | string | BufferSource | WebAssembly.Module;
   /**
-   * Where the engine runs: "shared" (one worker for all pages: a SharedWorker, or the Worker of an
-   * elected page where SharedWorkers are unavailable), "dedicated" (a Worker of this page), or
-   * "inline" (this thread, as in Node). Where no worker can be shared, "shared" has the effect of
-   * "dedicated". Default: "shared" on pages, and "inline" elsewhere.
+   * Where the engine runs: "shared" (one worker for all pages), "dedicated" (a Worker of this
+   * page), or "inline" (this thread, as in Node). A shared worker is a SharedWorker or, where
+   * SharedWorkers are unavailable, the Worker of an elected page. If no worker can be shared,
+   * "shared" is equivalent to "dedicated". Default: "shared" on pages, and "inline" elsewhere.
    */
   worker?: "shared" | "dedicated" | "inline";
   /**
-   * The URL of the worker script. Default: `worker.js` next to the package's scripts. A script of
+   * The URL of the worker script. Default: `worker.js` next to the package's scripts. A script from
    * another origin runs in the Worker of an elected page, because browsers refuse to start a
    * SharedWorker from another origin. A page with Trusted Types passes a TrustedScriptURL.
    */
@@ -384,15 +381,15 @@ export interface ConnectOptions extends CallOptions {
   /**
    * The time in milliseconds after which an engine closes its connections when all of its pages are
    * hidden. The engine connects again when a page becomes visible. Default 60,000; Infinity keeps
-   * the connections. The value of the first page applies.
+   * the connections open. The value of the first page applies.
    */
   pauseMillis?: number;
   /**
    * Identifies the user. Pages with the same URL and identity share an engine, and thus all data
-   * that the token of this engine may read. The default depends on the token. A token that is a
-   * string is itself the identity. If a token function returns JWTs, their issuer and subject are
-   * the identity. With any other token function, the page shares its engine with no other page.
-   * Pages without a token share one identity.
+   * that the engine's token can access. The default depends on the token. A string token is itself
+   * the identity. If a token function returns JWTs, their issuer and subject are the identity. With
+   * any other token function, the page shares its engine with no other page. Pages without a token
+   * share one identity.
    */
   identity?: string;
   /**
@@ -464,14 +461,15 @@ export type ClientStatus =
   | { readonly state: "closed"; readonly error: Status };
 
 /**
- * A client of a connector or a Kubernetes API. Everything that is opened on it shares its engine.
+ * A client of a connector or a Kubernetes API. All collections and objects that a client opens
+ * share its engine.
  */
 export interface Watchglass {
   readonly status: ClientStatus;
   /**
    * Calls a listener after every change of {@link status}, at most once per animation frame.
-   * Returns a function that unsubscribes. The function needs no `this`, so it can be passed on its
-   * own.
+   * Returns a function that unsubscribes. `subscribe` does not use `this`, so it can be passed on
+   * its own.
    */
   readonly subscribe: (listener: () => void) => () => void;
   collection<T extends object = KubeObject>(resource: string, options?: CollectionOptions): Collection<T>;
@@ -479,12 +477,12 @@ export interface Watchglass {
   object<T extends object = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;
   /** Returns the statistics of the engine by name, such as "collection.1.objects". */
   inspect(options?: CallOptions): Promise<Record<string, number>>;
-  /** Returns the open resources of this client, in the order of opening. */
+  /** Returns the open resources of this client, in the order in which they were opened. */
   opened(): Opened[];
   /** Makes all scheduled reconnect attempts immediately. */
   reconnect(): void;
   close(): void;
   [Symbol.dispose](): void;
-  /** Closes the connection, for programs that declare it with `await using`. */
+  /** Closes the client. Supports `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -39,10 +39,10 @@ const empty: ViewSnapshot = frozen({
 const queryErrors = [400, 413, 422];
 
 /**
- * A live view. Each query has its own window at the engine. The window of a new query opens while
- * the old window stays open. The first patch of the new window makes it replace the old window. If
- * the engine refuses the new query, the view drops its window. A view without a window waits for
- * its collection to recover or for another query.
+ * A live view. Each query opens its own window at the engine. The old window stays open until the
+ * first patch of the new window arrives. The new window then replaces it. If the engine refuses a
+ * query, the view drops the window of that query. A view without a window waits for its collection
+ * to recover or for another query.
  */
 export class ViewHandle implements View {
   readonly #collection: OpenCollection;
@@ -105,7 +105,7 @@ export class ViewHandle implements View {
 
   #query(options: ViewOptions): Promise<void> {
     if (this.#ended) return Promise.reject(this.#ended);
-    // The promise of a replaced query is settled with the new query.
+    // The promise of a replaced query settles with the new query.
     if (this.#next) this.#next.close();
     else this.#settled = new Deferred();
     this.#next = undefined;
@@ -242,9 +242,9 @@ class Window implements Open {
   readonly #query: ReturnType<typeof queryOf>;
   #options: ViewOptions;
   #rows: readonly Row[] = empty.rows;
-  // The engine sends one patch per grant, and each patch is followed by a grant in the next frame.
-  // A page that draws no frames has at most one waiting patch, and no page applies more than one
-  // per frame.
+  // The engine sends one patch per grant. After each patch, the window sends a grant in the next
+  // frame. A page therefore applies at most one patch per frame. While it draws no frames, at most
+  // one patch waits.
   readonly #grant = (): void => this.#collection.client.send({ type: "GrantView", view: this.#id });
 
   constructor(collection: OpenCollection, options: ViewOptions, events: WindowEvents) {

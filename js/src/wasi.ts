@@ -38,8 +38,8 @@ export class Wasi {
   }
 
   /**
-   * Returns the imports with which a module is instantiated: the calls of WASI, and `others`.
-   * Throws if the module requires any other import.
+   * Returns the imports for instantiating a module: the WASI calls and `others`. Throws if the
+   * module requires any other import.
    */
   importsFor(module: WebAssembly.Module, others: Record<string, Calls> = {}): WebAssembly.Imports {
     const imports: Record<string, Calls> = { ...others, [namespace]: this.#calls() };

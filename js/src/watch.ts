@@ -42,7 +42,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     uint32("timeoutSeconds", options.timeoutSeconds ?? 0);
     checkMatch(options.resourceVersionMatch);
     checkWord("policy", options.policy ?? "stall", Object.keys(Policy));
-    // A resourceVersion of "0" or undefined means "any state". Such a watch begins with initial
+    // A resourceVersion of "0" or undefined means "any state". The watch then begins with initial
     // events in arbitrary order, so it can resume only after a bookmark.
     this.#resumeFrom = options.sendInitialEvents || options.resourceVersion === "0" ? "" : (options.resourceVersion ?? "");
     if (options.signal?.aborted) {
@@ -60,7 +60,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     return this;
   }
 
-  /** The reason for which the watch ended; undefined until all events were consumed. */
+  /** Why the watch ended; undefined until all events have been consumed. */
   get end(): WatchEnd | undefined {
     return this.#next === this.#events.length ? this.#end?.reason : undefined;
   }
@@ -186,8 +186,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
       this.#next = this.#events.length = 0;
     }
     this.#consumed++;
-    // Granting half of the credit at a time is rare enough to be cheap, and early
-    // enough to avoid stalls.
+    // Credit is granted in halves, which needs few messages and avoids stalls.
     if (this.#end || this.#consumed < this.#credit / 2) return;
     this.#collection.client.send({ type: "GrantWatch", watch: this.#id, events: this.#consumed });
     this.#consumed = 0;

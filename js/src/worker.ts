@@ -1,6 +1,6 @@
 // The script of the worker that runs the engines. There is one engine for each connector and user,
 // which all pages of that user share. The script runs as a SharedWorker, as the dedicated Worker of
-// one page, or as the dedicated Worker that an elected page runs for all.
+// one page, or as the dedicated Worker that an elected page runs for all pages.
 
 import type { Engine } from "./engine.js";
 import { messageOf } from "./errors.js";
@@ -28,8 +28,8 @@ interface Running {
   /** The options of the first page, as JSON. */
   readonly options: string;
   /**
-   * Whether the engine outlives its last page. An engine that stores states does not, so
-   * that the page of another user can delete the states.
+   * Whether the engine outlives its last page. An engine that stores states ends with its last
+   * page, so that another user's page can delete the states.
    */
   readonly lingers: boolean;
 }
@@ -47,8 +47,8 @@ const optionsOf = ({ wasm, maxBytes, maxHistory, pauseMillis, persist }: Attach)
   JSON.stringify([typeof wasm === "string" ? wasm : typeof wasm, maxBytes, maxHistory, pauseMillis, persist]);
 
 /**
- * Returns the engine for a page, and starts it if necessary. An engine has the options of its first
- * page.
+ * Returns the engine for a page, and starts it if necessary. An engine uses the options of its
+ * first page.
  */
 async function engineFor(attach: Attach): Promise<Engine> {
   const key = keyOf(attach);

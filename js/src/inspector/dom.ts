@@ -19,11 +19,11 @@ export type Cell = string | number | { text: string; tone: Tone };
 
 export interface Column {
   title: string;
-  /** Whether the cells are numbers, which are aligned at the end. */
+  /** Whether the cells are numbers, which are end-aligned. */
   number?: boolean;
 }
 
-/** A table whose rows are updated in place. A table without rows shows a text instead. */
+/** A table whose rows are updated in place. A table without rows shows a message instead. */
 export class Table {
   readonly element: HTMLElement;
   readonly #columns: readonly Column[];

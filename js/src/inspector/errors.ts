@@ -29,7 +29,7 @@ export class ErrorLog {
     }
   }
 
-  /** Ends all subscriptions. The errors stay. */
+  /** Ends all subscriptions, and keeps the errors. */
   stop(): void {
     for (const stop of this.#stops.values()) stop();
     this.#stops.clear();

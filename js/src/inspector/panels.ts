@@ -27,7 +27,7 @@ type OpenedOf<Type extends Opened["type"]> = Opened & { type: Type };
 
 const only = <Type extends Opened["type"]>(opened: readonly Opened[], type: Type): OpenedOf<Type>[] => opened.filter((one): one is OpenedOf<Type> => one.type === type);
 
-/** Returns the resource of the collection with an ID. */
+/** Returns the resource of the collection with the given ID. */
 function nameOf({ opened }: Shown, id: number): string {
   return only(opened, "collection").find((one) => one.id === id)?.resource ?? `collection ${id}`;
 }

@@ -15,9 +15,7 @@ const period = 900;
 /** The contents of the browser's storage. */
 interface Contents {
   states: readonly Stored[];
-  /**
-   * The storage in bytes that all data of the origin may use; 0 if the browser does not report it.
-   */
+  /** The storage quota of the origin in bytes; 0 if the browser does not report it. */
   quota: number;
   usage: number;
   /** The owners whose states an open page uses. */
@@ -127,7 +125,7 @@ export class PersistencePanel implements Panel {
     return quota > 0 ? `${stored}; all data of this origin: ${bytes(usage)} of a quota of ${bytes(quota)}` : stored;
   }
 
-  /** Returns the note with the outcome of a deletion, or with the reason why nothing is stored. */
+  /** Returns a note with the outcome of the last deletion, or the reason why nothing is stored. */
   #note({ metrics: { engine } }: Shown, reports: readonly Report[]): string {
     const reasons = new Set(reports.flatMap(({ off }) => off ?? []));
     if (this.#failure) return this.#failure;
@@ -144,8 +142,8 @@ export class PersistencePanel implements Panel {
 }
 
 /**
- * Splits a scope, which is the JSON of its values, into the resource and the selectors. A
- * scope of another release is returned as text.
+ * Splits a scope, which is the JSON of its values, into the resource and the selectors. A scope
+ * from another release is returned unparsed.
  */
 function parts(scope: string): [resource: string, scope: string] {
   if (!scope.startsWith("[")) return [scope, ""];

@@ -1,5 +1,5 @@
-// The colors are pairs for light and dark pages. The page's color-scheme selects one color of each
-// pair. Where light-dark() does not exist, the system's setting selects it.
+// Each color is a pair, for light and dark pages. The page's color-scheme selects one of the pair.
+// Where light-dark() is unavailable, the system setting selects the color.
 const colors: Record<string, [light: string, dark: string]> = {
   "--surface": ["#ffffff", "#151a21"],
   "--raised": ["#f1f3f6", "#1c222b"],

@@ -10,8 +10,8 @@ export interface TailLine {
 const maxLines = 200;
 
 /**
- * The maximum number of events that wait for the loop. The engine then merges later events of the
- * same object.
+ * The maximum number of queued events. While the queue is full, the engine merges the events of
+ * each object.
  */
 const credit = 100;
 
@@ -51,8 +51,7 @@ export class Tail {
   }
 
   /**
-   * Watches a collection. After an error, watches again from the version that the collection has
-   * reached by then.
+   * Watches a collection. After an error, watches again from the current version of the collection.
    */
   async #run(collection: Collection, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && collection.status.state !== "closed") {

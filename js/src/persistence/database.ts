@@ -75,8 +75,8 @@ export class Database {
   }
 
   /**
-   * Opens the database. Calls `deleted` when another page deletes the database. Rejects where there
-   * is no IndexedDB.
+   * Opens the database. Calls `deleted` when another page deletes the database. Rejects if
+   * IndexedDB is unavailable.
    */
   static async open(deleted: () => void): Promise<Database> {
     if (typeof indexedDB !== "object") throw new Error("there is no IndexedDB here");
@@ -106,7 +106,7 @@ export class Database {
     }
   }
 
-  /** Writes a chunk of a new generation. The chunk becomes valid with {@link commit}. */
+  /** Writes a chunk of a new generation. The chunk becomes valid when {@link commit} succeeds. */
   put(generation: Pick<Stored, "owner" | "scope" | "generation">, number: number, data: Uint8Array): Promise<void> {
     const transaction = this.#db.transaction("chunks", "readwrite");
     transaction.objectStore("chunks").put(data, chunkKey(generation, number));

@@ -23,7 +23,7 @@ const mostMillis = 10_000;
  * state. Then the complete state is stored again.
  */
 const changeShare = 0.5;
-/** The minimum size of the changes for which the complete state is stored again, in bytes. */
+/** The minimum size of the changes before the complete state is stored again, in bytes. */
 const changeBytes = 64 << 10;
 
 export interface PersistenceOptions {
@@ -43,7 +43,7 @@ interface Persisted {
   stored: Stored | undefined;
   resourceVersion: string;
   live: boolean;
-  /** Whether the state exceeds the limit, so that it is not stored. */
+  /** Whether the state exceeds the size limit, and is therefore not stored. */
   tooLarge: boolean;
 }
 
@@ -52,11 +52,11 @@ const maxRestores = 100;
 
 /** The engine whose collections are stored and restored. */
 export interface PersistenceHost {
-  /** Sends frames with IDs below {@link idsPerMember}, which no member has. */
+  /** Sends frames with IDs below {@link idsPerMember}, which belong to no member. */
   send(frames: Uint8Array): void;
 }
 
-/** The error of a state that exceeds {@link PersistenceOptions.maxBytes}. */
+/** Thrown when a state exceeds {@link PersistenceOptions.maxBytes}. */
 class TooLarge extends Error {}
 
 /** Thrown when the engine refuses a snapshot, for example because of a relist. */
@@ -95,9 +95,9 @@ export class Persistence {
   }
 
   /**
-   * Opens the stored states of a user. Deletes the user's states of other releases, and the unused
-   * states of other users of the same connector. Returns undefined, with a warning, where nothing
-   * can be stored.
+   * Opens the stored states of a user. Deletes the user's states from other releases, and the
+   * unused states of other users of the same connector. Logs a warning and returns undefined if
+   * states cannot be stored.
    */
   static async open(options: PersistenceOptions): Promise<Persistence | undefined> {
     let late: ReturnType<typeof setTimeout> | undefined;
@@ -136,7 +136,7 @@ export class Persistence {
     this.#host = host;
   }
 
-  /** Ends the persistence of this engine. Stored states stay. */
+  /** Ends the persistence of this engine, and keeps the stored states. */
   close(): void {
     this.#off ??= "closed";
     this.#endReports();
@@ -160,8 +160,8 @@ export class Persistence {
 
   /**
    * Processes a command of a page before the engine does. For the first collection of a scope,
-   * opens another collection for the persistence, whose restored state the page's collection
-   * shares.
+   * opens another collection, into which the stored state is restored. The page's collection shares
+   * this state.
    */
   note({ type, payload }: Frame, step: (frames: Uint8Array) => void): void {
     if (type === memberCommands.CloseCollection[0]) return this.leave(new Reader(payload, "CloseCollection").uint32());
@@ -182,7 +182,7 @@ export class Persistence {
   }
 
   /**
-   * Processes the end of a page's collection. After the last collection of a scope, stores the
+   * Removes a page's collection that has closed. If it was the last one of its scope, stores the
    * state and closes the collection of the persistence.
    */
   leave(collection: number): void {
@@ -414,8 +414,8 @@ export class Persistence {
   }
 
   /**
-   * Runs an access to the database. If the access fails, for example because the quota is exceeded,
-   * nothing more is persisted.
+   * Runs a database operation. If it fails, for example because the quota is exceeded, stops
+   * storing states.
    */
   async #attempt(access: () => Promise<void>): Promise<void> {
     if (this.#off) return;
@@ -427,7 +427,7 @@ export class Persistence {
   }
 }
 
-/** The format in which this release stores states. States in another format are not read. */
+/** The format of the states that this release stores. States in other formats are not read. */
 const format = `0.1.0 ${fingerprint.toString(16)}`;
 
 function frame(command: MemberCommand): Uint8Array<ArrayBuffer> {
@@ -448,7 +448,8 @@ async function digest(values: readonly string[]): Promise<string> {
 const lockOf = (owner: string): string => `watchglass-persistence-${owner}`;
 
 /**
- * Marks the states of a user as used, by a shared lock. Returns a function that releases the lock.
+ * Acquires a shared lock that marks the states of a user as used. Returns a function that releases
+ * the lock.
  */
 function hold(owner: string): Promise<() => void> {
   const { locks } = navigator;
@@ -459,8 +460,8 @@ function hold(owner: string): Promise<() => void> {
 }
 
 /**
- * Returns the states to delete: this user's states of other releases, and states of other users of
- * the same connector that no worker uses.
+ * Returns the states to delete: this user's states from other releases, and states of other users
+ * of the same connector that no worker uses.
  */
 async function obsolete(others: readonly Stored[], owner: string, origin: string): Promise<Stored[]> {
   const used = new Set((await navigator.locks?.query())?.held?.map(({ name }) => name));

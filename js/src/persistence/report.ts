@@ -1,5 +1,5 @@
 // The reports of engines about their stored states, for inspectors on the same origin. Reports
-// contain texts, so they cannot be part of the statistics, which are numbers.
+// contain strings, so they cannot be part of the statistics, which are numbers.
 
 /** The last restore of a collection. */
 export interface Restore {
@@ -13,7 +13,7 @@ export interface Restore {
 
 /** The report of one engine. */
 export interface Report {
-  /** A random ID of the engine, because several engines may send reports. */
+  /** A random ID that distinguishes the engines that send reports. */
   engine: string;
   /**
    * The owner of the engine's states, as in {@link Stored.owner}; empty if the engine never stored
@@ -64,10 +64,7 @@ export class Reports {
   readonly #latest = new Map<string, { report: Report; request: number }>();
   #requests = 0;
 
-  /**
-   * Creates an empty set of reports. The function `changed` is called after each report that
-   * arrives.
-   */
+  /** Creates an empty set of reports. Calls `changed` after each report that arrives. */
   constructor(changed: () => void) {
     this.#channel.onmessage = ({ data }: MessageEvent<Report | string>) => {
       if (typeof data === "string") return; // the request of another inspector

@@ -1,7 +1,7 @@
 import type { ConnectOptions, KubeObject, ObjectMeta, ResourceVersion } from "../types.js";
 import { parseFields, parseLabels } from "./selectors.js";
 
-/** An object in a test. Properties that a Kubernetes API sets are optional. */
+/** An object to apply. The properties that an API server sets are optional. */
 export interface ObjectInput {
   apiVersion: string;
   kind: string;
@@ -28,8 +28,8 @@ interface Query {
 }
 
 /**
- * A Kubernetes API in memory, for unit tests of programs that use watchglass. The engine reads this
- * API like a real one, so states, views, selectors and errors are the same as in production:
+ * An in-memory Kubernetes API, for unit tests of programs that use watchglass. The engine reads
+ * this API like a real one, so states, views, selectors and errors are the same as in production:
  *
  *     const cluster = new TestCluster();
  *     cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: "web", namespace: "default" } });
@@ -68,7 +68,8 @@ export class TestCluster {
    * Creates an object, or replaces the one with the same namespace and name. Returns the stored
    * object.
    *
-   * @param resource for example "apps/v1/deployments". Default: the plural of the kind.
+   * @param resource The resource, for example "apps/v1/deployments". Default: the plural of the
+   * kind.
    */
   apply(input: ObjectInput, resource = resourceOf(input)): KubeObject {
     this.#uninstalled.delete(resource);
@@ -365,7 +366,7 @@ function parseQuery({ pathname, searchParams: params }: URL): Query {
   return { resource: group ? `${group}/${version}/${name}` : `${version}/${name}`, namespace, matches, params };
 }
 
-/** Returns the resource of an object, with the plural of its kind as Kubernetes forms it. */
+/** Returns the resource of an object, with the plural of its kind formed as in Kubernetes. */
 function resourceOf({ apiVersion, kind }: ObjectInput): string {
   const name = kind.toLowerCase();
   const plural = name === "endpoints" ? name : /(s|x|ch|sh)$/.test(name) ? `${name}es` : /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`;

@@ -1,6 +1,6 @@
 /**
- * Label and field selectors with the syntax of the Kubernetes API. Invalid selectors
- * throw an error with the position of the mistake.
+ * Label and field selectors with the syntax of the Kubernetes API. Invalid selectors throw an error
+ * that quotes the invalid term.
  */
 
 type Labels = Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@
 /** A resource version: an unsigned 64-bit integer as a decimal string. */
 export type ResourceVersion = string;
 
-/** How current a collection is. The existing data stays visible in every state. */
+/** How current a collection is. The existing data remains available in every state. */
 export type State = "connecting" | "syncing" | "live" | "reconnecting" | "stale" | "forbidden" | "closed";
 
 /** An error in the format of a Kubernetes Status. */
@@ -14,8 +14,8 @@ export interface Status {
   cause?: string;
   retryAfterSeconds?: number;
   /**
-   * With a 410 for an expired continue token: a token that continues the list at the same key, in
-   * the latest state.
+   * Set with a 410 for an expired continue token: a token that continues the list at the same key,
+   * in the latest state.
    */
   continue?: string;
 }

@@ -37,7 +37,7 @@ export interface Row {
    * The keys are indices of {@link columns}, and the values are milliseconds since the epoch.
    */
   times: Readonly<Record<number, number>>;
-  /** The cells by the name of their column, such as `cells.Restarts`. The object is frozen. */
+  /** The cells by column name, such as `cells.Restarts`. The object is frozen. */
   readonly cells: Readonly<Record<string, Cell>>;
 }
 
@@ -51,7 +51,7 @@ export interface OwnerReference {
 
 /** The number of rows of a view for each value of a column, field or label. Frozen. */
 export interface Facet {
-  /** The most frequent values with their numbers of rows, sorted by value. */
+  /** The most frequent values with their row counts, sorted by value. */
   values: ReadonlyArray<readonly [value: string, rows: number]>;
   /**
    * The number of values that are not in {@link values}. {@link otherRows} is the number of rows
@@ -76,8 +76,9 @@ export interface Groups {
 /** The rows of a view that have equal values of {@link ViewOptions.groupBy}. */
 export interface Group {
   /**
-   * The values as texts, in the order of {@link ViewOptions.groupBy}: "" if a row has no value, and
-   * milliseconds since the epoch for times. The second value is "" if rows are grouped by one name.
+   * The values as strings, in the order of {@link ViewOptions.groupBy}: "" if a row has no value,
+   * and milliseconds since the epoch for times. The second value is "" if rows are grouped by only
+   * one name.
    */
   values: readonly [string, string];
   rows: number;
@@ -86,11 +87,11 @@ export interface Group {
 }
 
 /**
- * A summary of one column, field or label over the rows of a group. All members are 0 if no row has
- * a number.
+ * A summary of one column, field or label over the rows of a group. All properties are 0 if no row
+ * has a numeric value.
  */
 export interface Aggregate {
-  /** The number of rows that have a number. The average is `sum / count`. */
+  /** The number of rows with a numeric value. The average is `sum / count`. */
   count: number;
   sum: number;
   min: number;
@@ -123,15 +124,15 @@ export interface SortKey {
    */
   by: string;
   /**
-   * Whether the order is descending. Default false. Dates are ordered by age, so the youngest come
-   * first in ascending order.
+   * Whether the order is descending. Default false. Dates are ordered by age, so the most recent
+   * date comes first in ascending order.
    */
   descending?: boolean;
   /** Where rows without a value are placed. Default: first in ascending order, last in descending order, and the reverse for dates. */
   nulls?: "first" | "last";
   /**
-   * Whether texts compare byte by byte. By default, numbers in texts compare by value, so that
-   * node-2 precedes node-10.
+   * Whether strings are compared byte by byte. By default, numbers in strings are compared by
+   * value, so that node-2 precedes node-10.
    */
   lexical?: boolean;
 }
@@ -140,12 +141,12 @@ export interface SortKey {
 export type ConditionValue = string | number | boolean | Date;
 
 /**
- * A condition on rows, as text or as an object. Names are as in {@link SortKey.by}.
+ * A condition on rows, as text or as an object. See {@link SortKey.by} for names.
  *
  *     "restarts > 3 and (status ~ Crash or not ready)"
  *     { and: [["restarts", ">", 3], { or: [["status", "~", "Crash"], { not: ["ready"] }] }] }
  *
- * `~` tests whether a text contains another, ignoring case. `===` compares with the text of a value
+ * `~` tests whether a string contains another, ignoring case. `===` compares the text of a value,
  * as in {@link Group.values}, and `==` means the same as `=`. A name without an operator matches
  * `true`, numbers other than 0, and complete ratios such as 2/2. Dates are compared with times
  * (`2026-11-23`) or with ages (`5m`, `2d`): `age < 1h`.
@@ -160,7 +161,7 @@ export type Condition =
   | { readonly or: readonly Condition[] }
   | { readonly not: Condition };
 
-/** The object at whose position the window of a view stays. */
+/** The object to which the window of a view is anchored. */
 export interface Anchor {
   /** The key of an object. */
   key: string;
@@ -176,7 +177,7 @@ export interface ViewOptions extends Selectors {
   namespaces?: readonly string[];
   /**
    * Words that a row must contain in its name, namespace, labels (as `key=value`) or text columns,
-   * ignoring case. `-word` excludes rows that contain the word. Double quotes enclose a text with
+   * ignoring case. `-word` excludes rows that contain the word. Double quotes enclose a phrase with
    * spaces. To show the matches, see `highlighter` of `watchglass/search`.
    */
   search?: string;
@@ -189,8 +190,8 @@ export interface ViewOptions extends Selectors {
   ownedBy?: string;
   /**
    * Whether to include objects at any depth below {@link ownedBy}, not only those that it owns
-   * directly. The owners in between are found only in collections that this client has open. The
-   * pods of a Deployment, for example, require the collections of pods and of ReplicaSets. Default
+   * directly. Intermediate owners are found only in collections that this client has open. The pods
+   * of a Deployment, for example, require the collections of pods and of ReplicaSets. Default
    * false.
    */
   recursive?: boolean;
@@ -207,16 +208,17 @@ export interface ViewOptions extends Selectors {
   /**
    * Keeps the window at the position of an object, instead of at {@link offset}. Rows that are
    * inserted or deleted above the object change {@link ViewSnapshot.offset}, but not the rows of
-   * the window. If the object itself changes or is deleted later, the window stays in place. If the
+   * the window. If the object itself later changes or is deleted, the window does not move. If the
    * collection does not contain the object, the window starts at `offset`.
    */
   anchor?: Anchor | undefined;
   /**
-   * The names, as in {@link SortKey.by}, whose values are counted, at most 16. A facet reports the
-   * `limit` most frequent values, by default 100 and at most 1000. It ignores the conditions of
-   * {@link where} that concern only its own name, so that values that were not chosen keep their
-   * counts. With a `width`, the facet is a histogram: it counts numbers in intervals of this width,
-   * each named by its start. The width is a whole number; for times, it is in milliseconds.
+   * The names whose values are counted, at most 16. See {@link SortKey.by} for names. A facet
+   * reports the `limit` most frequent values, by default 100 and at most 1000. It ignores the
+   * conditions of {@link where} that concern only its own name, so that unselected values keep
+   * their counts. With a `width`, the facet is a histogram: it counts numbers in intervals of this
+   * width, each named by its lower bound. The width is a whole number; for times, it is in
+   * milliseconds.
    */
   facets?: readonly (string | { by: string; limit?: number; width?: number })[];
   /**
@@ -225,8 +227,9 @@ export interface ViewOptions extends Selectors {
    */
   groupBy?: readonly string[];
   /**
-   * The names whose numbers are summarized for each group, at most 8. A text counts if it is a
-   * quantity such as 512Mi, and a time counts in milliseconds. Numbers beyond 2^62 are ignored.
+   * The names whose numeric values are summarized for each group, at most 8. Strings are included
+   * if they are quantities such as 512Mi. Times are included in milliseconds. Numbers beyond 2^62
+   * are ignored.
    */
   aggregates?: readonly string[];
 }
@@ -236,9 +239,9 @@ export interface ViewOptions extends Selectors {
  *
  * - `loading`: {@link View.snapshot} does not match the current query yet. It is empty, or belongs to the previous query.
  * - `ready`: the snapshot matches the current query. A snapshot without rows means that no object matches.
- * - `error`: the query was refused, see {@link View.error}. The last snapshot stays. After a 400,
- *   413 or 422 the view waits for another {@link View.query}. After any other error, the view sends
- *   the query again when the collection recovers.
+ * - `error`: the query was refused, see {@link View.error}. The view keeps its last snapshot. After
+ *   a 400, 413 or 422, the view waits for another {@link View.query}. After any other error, the
+ *   view sends the query again when the collection recovers.
  * - `closed`: the view or its collection was closed.
  */
 export type ViewState = "loading" | "ready" | "error" | "closed";
@@ -257,19 +260,20 @@ export interface View {
   readonly snapshot: ViewSnapshot;
   /**
    * Calls a listener after every change of {@link snapshot}, {@link state} or {@link error}, at
-   * most once per animation frame. Returns a function that unsubscribes. The function needs no
+   * most once per animation frame. Returns a function that unsubscribes. `subscribe` does not use
    * `this`, so it can be passed on its own.
    */
   readonly subscribe: (listener: () => void) => () => void;
   /**
-   * Moves the window, and keeps the query. The anchor is as in {@link ViewOptions.anchor}; without
-   * one, the window stays at the offset.
+   * Moves the window, and keeps the query. Without an anchor (see {@link ViewOptions.anchor}), the
+   * window stays at the offset.
    */
   move(offset: number, limit: number, anchor?: Anchor): void;
   /**
-   * Replaces the query, and resolves when its first rows arrive. The rows of the old query stay
-   * until then. If the new query is invalid, the promise rejects with a `WatchglassError`, and the
-   * view keeps the old query. Aborting the signal ends only the wait; the view keeps the new query.
+   * Replaces the query, and resolves when its first rows arrive. The view keeps the rows of the old
+   * query until then. If the new query is invalid, the promise rejects with a `WatchglassError`,
+   * and the view keeps the old query. Aborting the signal ends only the wait; the view keeps the
+   * new query.
    */
   query(options: ViewOptions, call?: CallOptions): Promise<void>;
   /**

@@ -7,7 +7,7 @@ export const maxMessage = 16 << 20;
 /** Identifies the layout of the frames to and from the module, as in core/wire. */
 export const fingerprint = 0x7e6a95;
 
-/** The types of the frames between readers and connectors that this package reads or writes itself. */
+/** The types of the reader and connector frames that this package reads or writes itself. */
 export const readerFrames = { Subscribe: 0x02, Schema: 0x11, SubscriptionStatus: 0x19, Pong: 0x86, Ping: 0x9c } as const;
 
 const encoder = new TextEncoder();
@@ -162,13 +162,13 @@ export class Reader {
     return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + at, 8).getFloat64(0, true);
   }
 
-  /** Reads n bytes, by default as many as their length prefix specifies. */
+  /** Reads n bytes. By default, n is read from a length prefix. */
   bytes(n = this.uvarint()): Uint8Array {
     const at = this.#skip(n);
     return this.#bytes.subarray(at, at + n);
   }
 
-  /** Skips a length prefix and the bytes that it counts. */
+  /** Skips a length prefix and that number of bytes. */
   skip(): void {
     this.#skip(this.uvarint());
   }

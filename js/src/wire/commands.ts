@@ -8,7 +8,7 @@ export const Match = { unset: 0, NotOlderThan: 1, Exact: 2 } as const;
 /** The values of an optional boolean on the wire. */
 export const Tristate = { unset: 0, false: 1, true: 2 } as const;
 
-/** The policies for a watch with a slow consumer, on the wire. */
+/** The values of {@link WatchOptions.policy} on the wire. */
 export const Policy = { stall: 2, terminate: 0, conflate: 1 } as const;
 
 interface Select {
@@ -18,8 +18,8 @@ interface Select {
 }
 
 /**
- * A facet, or the groups of a view. Its properties are in the order of the wire, because they are
- * encoded in that order.
+ * A facet, or the groups of a view. The properties must be in the order of the wire format, because
+ * they are encoded in that order.
  */
 export interface CountedFacet {
   by: string;
@@ -31,8 +31,8 @@ export interface CountedFacet {
 }
 
 /**
- * The commands from a member, such as a page, to the engine. The program chooses the IDs, which
- * must fit in 32 bits. core/wire documents every field. The commands of the driver are in
+ * The commands from a member, such as a page, to the engine. The member assigns the IDs, which must
+ * fit in 32 bits. core/wire documents every field. The commands of the driver are in
  * driver-commands.ts, which pages with a worker do not load.
  */
 export type MemberCommand =
@@ -132,8 +132,8 @@ export function writeMemberCommand(w: Writer, command: MemberCommand): void {
 }
 
 /**
- * Writes the value of a field in the encoding that its JavaScript type determines. An object is
- * written as its properties, in order. Undefined is written as false.
+ * Writes the value of a field, encoded according to its JavaScript type. An object is written as
+ * its properties, in order. Undefined is written as false.
  */
 function write(w: Writer, value: unknown): void {
   if (typeof value === "string") w.text(value);

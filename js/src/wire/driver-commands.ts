@@ -57,8 +57,8 @@ export function writeCommand(w: Writer, command: Command): void {
 const isDriverCommand = (command: Command): command is DriverCommand => command.type in driverCommandTypes;
 
 /**
- * Returns the part of a StreamData frame before its data, so that callers need not copy
- * the data.
+ * Returns the part of a StreamData frame that precedes its data, so that callers need not copy the
+ * data.
  */
 export function streamDataHead(stream: number, bytes: number): Uint8Array {
   const payload = varint(stream);

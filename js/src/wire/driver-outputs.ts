@@ -33,12 +33,12 @@ export const outputParsers: Parsers<Output> = {
   0x76: ["ReaderStalled", (r) => ({ reader: r.uint32(), stalled: r.bool() })],
 };
 
-/** Parses a frame of the engine. Returns undefined for an unknown type that may be skipped. */
+/** Parses a frame of the engine. Returns undefined for an unknown type that readers may skip. */
 export const readOutput = (frame: Frame): Output | undefined => parse(frame, outputParsers);
 
 /**
  * Returns the ID of the resource or reader that receives an output, without parsing the rest.
- * Returns undefined for an intent that only concerns the driver.
+ * Returns undefined for an intent that concerns only the driver.
  */
 export function recipient(frame: Frame): number | undefined {
   if (frame.type < 0x64 || frame.type === 0x75) return undefined;

@@ -23,8 +23,8 @@ export interface Envelope {
 }
 
 /**
- * One object in the output of the engine. Each access to labels and envelope parses them
- * again, so callers keep the result for repeated use.
+ * One object in the output of the engine. Each call of labels or envelope parses the bytes again,
+ * so callers that need a result repeatedly must keep it.
  */
 export class Item {
   readonly resourceVersion: ResourceVersion;
@@ -91,10 +91,7 @@ export function splitKey(key: string): { namespace: string; name: string } {
   return { namespace: key.slice(0, Math.max(slash, 0)), name: key.slice(slash + 1) };
 }
 
-/**
- * A cell of this kind has the text of field 0. A cell of the next kind has the text of field 1, and
- * so on.
- */
+/** A cell of kind `sameAsField + i` has the same text as field i. */
 const sameAsField = 0x10;
 
 /**

@@ -16,8 +16,9 @@ export interface ChangeFrame {
 }
 
 /**
- * An edit of the rows of a window. Edits apply from top to bottom: the next `keep` rows stay, and
- * the `remove` rows after them are replaced by the rows of `insert`. Rows after the last edit stay.
+ * An edit of the rows of a window. Edits apply from top to bottom: the next `keep` rows are
+ * unchanged, and the `remove` rows after them are replaced by the rows of `insert`. Rows after the
+ * last edit are unchanged.
  */
 export interface Edit {
   keep: number;
@@ -83,7 +84,7 @@ export const columnKinds: readonly Column["kind"][] = ["null", "bool", "integer"
 const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK"] as const;
 const modified = 2;
 const modifiedWithPrevious = 0x80 | modified;
-/** The reasons for which a watch ends, in the order of their numbers on the wire. */
+/** The reasons why a watch ends, in the order of their numbers on the wire. */
 export const watchEnds: readonly WatchEnd[] = ["Closed", "CollectionClosed", "EngineReplaced", "Timeout", "Refused", "SlowConsumer", "Overtaken", "HistoryLost", "Corrupt"];
 /** The subjects of rejections, in the order of their numbers on the wire. */
 export const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore", "reader"];
@@ -150,7 +151,7 @@ export const deliveryParsers: Parsers<Delivery> = {
   ],
 };
 
-/** Parses a frame for a member. Returns undefined for an unknown type that may be skipped. */
+/** Parses a frame for a member. Returns undefined for an unknown type that readers may skip. */
 export const readDelivery = (frame: Frame): Delivery | undefined => parse(frame, deliveryParsers);
 
 export function parse<T extends { type: string }>(frame: Frame, parsers: Parsers<T>): T | undefined {
