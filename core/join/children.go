@@ -7,23 +7,23 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// Children is the name of the printer of columns about the objects below a row. The path
-// of such a column is a list of resources, separated by commas. The list names the
-// resources between a row and the objects, from the top, and then the resource of the
-// objects. A blank and the name of a column may follow:
+// Children is the printer name of columns that count the objects below a row. The path of
+// such a column is a comma-separated list of resources, from the top down. The last
+// resource is that of the counted objects; the others lie between the row and these
+// objects. A space and the name of a column may follow:
 //
 //	apps/v1/replicasets,v1/pods
 //	apps/v1/replicasets,v1/pods Status
 //
-// The first column is an Integer, the number of objects. The second is a String, the
-// number of objects per value of the named column, such as "Running 3, Pending 1". The
-// most frequent value comes first. The text omits objects without a value, and the
-// cell is Null if no object has a value. An object is below a row if its owner is the
-// row, or an object of a resource in between that is below the row.
+// Without a column name, the cell is an Integer, the number of objects. With a column
+// name, it is a String that lists the number of objects per value, such as "Running 3,
+// Pending 1". The most frequent value comes first. The text omits objects without a
+// value, and the cell is Null if no object has a value. An object is below a row if its
+// owner is the row, or an object of a listed resource that is below the row.
 const Children = "children"
 
-// maxValues is the number of values that a cell lists. The cell contains a total for the
-// other values.
+// maxValues is the maximum number of values that a cell lists. The other values share one
+// total.
 const maxValues = 8
 
 // histogram contains values in no particular order, each with the number of objects that
@@ -36,8 +36,8 @@ type bar struct {
 	n      int
 }
 
-// add adds n to the number of children of the owner that have the value. It does nothing if
-// the owner or the value is "".
+// add adds n to the count of the owner's children with the given value. It does nothing
+// if the owner or the value is "".
 func (j *Join) add(owner string, column int, value string, n int) {
 	if owner == "" || value == "" {
 		return
@@ -90,8 +90,8 @@ func (j *Join) count(uid string) {
 	}
 }
 
-// addBelow adds to the sum the counts of the objects below the object of this level
-// with the given UID.
+// addBelow finds the object of this level with the given UID, and adds the counts of the
+// objects below it to the sum.
 func (l *level) addBelow(uid string) {
 	if h := l.join.children[uid]; h != nil {
 		for _, b := range *h {
@@ -106,8 +106,8 @@ func (l *level) addBelow(uid string) {
 	}
 }
 
-// value returns the cell of a column: the total if count is set, and otherwise the list of
-// values. To build the list, it sets the numbers of the listed values to zero.
+// value returns the cell of a column: the total if count is set, and otherwise the list
+// of values. To build the list, it sets the counts of the listed values to zero.
 func (h histogram) value(column int, count bool) (v api.Value) {
 	var text []byte
 	for listed := 0; ; listed++ {

@@ -279,7 +279,7 @@ func (f *family) list() {
 	relist(f.collections[level], api.ResourceVersion(f.rv), texts...)
 }
 
-// above reports whether the owner of an object on a level is the row, or below the row.
+// above reports whether the owner of an object on a level is the row or is below the row.
 func (f *family) above(level int, owner, row string) bool {
 	if owner == "" || owner == row {
 		return owner != ""
@@ -341,7 +341,7 @@ func histogram(values map[string]int) string {
 	return strings.Join(texts, ", ")
 }
 
-// Views of a join show the same rows as new views of counts that are computed from the
+// Views of a join show the same rows as new views of a naive cacher, which counts the
 // latest versions without indexes (B37). The join is built in steps, while objects and
 // owners change and lists replace collections.
 func TestChildrenEqualTheNaiveCounts(t *testing.T) {

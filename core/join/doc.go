@@ -1,19 +1,19 @@
 // Package join adds columns of other collections to the objects of a collection.
 //
 // A column with the printer [Printer] shows a column of the object that has the same key
-// in the other collection. For example, a pod can show the CPU column of its PodMetrics.
-// The cell is Null while there is no such object.
+// in another collection. For example, a pod can show the CPU column of its PodMetrics.
+// The cell is Null if that object does not exist.
 //
 // A column with the printer [Children] counts the objects of another collection below an
 // object, such as the pods of a Deployment. Such a column can also list the number of
-// objects per value of another column, such as "Running 3, Pending 1". An object is
-// below its owner, and below the owners of that owner in the collections that the path
-// of the column names. Package [owners] defines owners.
+// objects per value of another column, such as "Running 3, Pending 1". An object is below
+// its owner. It is also below the owners of that owner, if the path of the column names
+// their collections. Package [owners] defines owners.
 //
 // A [Join] keeps a cacher with the objects of the collection and all columns, without
 // bodies. Views read this cacher like any other. Build computes the rows in steps. After
-// that, a change of an object revises only the rows that show the object. A join of
-// children also keeps the counts of each owner.
+// that, a change to an object revises only the rows that show the object. A join that
+// counts children also stores the counts of each owner.
 //
 // When a list replaces one of the collections, the Join is outdated. The caller must
 // then close the Join and create another.

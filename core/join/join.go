@@ -11,8 +11,8 @@ import (
 )
 
 // Printer is the printer name of columns that show a column of another resource, for the
-// object with the same key. The path of such a column is the other resource and the name
-// of that resource's column, separated by a blank:
+// object with the same key. The path of such a column is the other resource, a space, and
+// the name of a column of that resource:
 //
 //	metrics.k8s.io/v1beta1/pods CPU
 const Printer = "join"
@@ -23,8 +23,8 @@ func Joins(columns []api.Column) bool {
 	return len(columns) > 0 && (columns[0].Printer == Printer || columns[0].Printer == Children)
 }
 
-// Resources returns the resources that joined columns read. All of the columns have the
-// same resources, so it reads only the first column.
+// Resources returns the resources that joined columns read. All joined columns have the
+// same resources, so Resources reads only the first column.
 //
 //go:noinline
 func Resources(columns []api.Column) (resources []string) {
@@ -45,7 +45,7 @@ func first(columns []api.Column) string {
 	return resources
 }
 
-// Join is a collection with columns of other collections.
+// Join is a collection with additional columns from other collections.
 type Join struct {
 	levels   []*level // the collection of the rows, then the others
 	out      *cacher.Cacher
@@ -112,7 +112,7 @@ func (j *Join) Built() bool { return j.levels[0].done }
 // Cacher returns the cacher that contains the rows with all columns.
 func (j *Join) Cacher() *cacher.Cacher { return j.out }
 
-// Unknown returns the 400 for a column that the other collection does not have, or nil.
+// Unknown returns a 400 if the other collection is known to lack a joined column, or nil.
 func (j *Join) Unknown() *api.Status { return j.unknown }
 
 // Outdated reports whether a list has replaced one of the collections, or whether the
@@ -144,7 +144,7 @@ func (j *Join) Close() {
 	}
 }
 
-// cost is the work for an object, in the unit of the Build method of views.
+// cost is the work per object, in the unit that the Build method of views uses.
 const cost = 192
 
 // Build reads objects until all are read, or until it has done about the given work. It returns
@@ -159,8 +159,8 @@ func (j *Join) Build(work int) int {
 	return work
 }
 
-// put stores the row of a version. The argument unchanged lists cells that are equal in the
-// stored row.
+// put stores the row of a version. The argument unchanged contains the cells that are
+// equal in the stored row.
 func (j *Join) put(ref store.Ref, unchanged api.Cells) {
 	arena := j.levels[0].cacher.Arena()
 	e := j.levels[0].envelope(ref)
@@ -178,10 +178,10 @@ func (j *Join) put(ref store.Ref, unchanged api.Cells) {
 	_ = j.out.Apply(row, 0) // cannot fail without a body
 }
 
-// revise stores the row of an object again after a change of another collection.
+// revise updates the row of an object after a change in another collection.
 func (j *Join) revise(id store.ID) {
-	// AllCells would mean that nothing has changed. The shift clears one bit in any case,
-	// because the joined columns may be beyond the columns that have a bit.
+	// AllCells would mean that nothing has changed. The shift always clears one bit,
+	// because a joined column may have no bit of its own.
 	if id != 0 {
 		j.put(j.levels[0].cacher.State().Version(id), api.AllCells>>1&^j.joined)
 	}

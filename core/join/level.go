@@ -11,7 +11,7 @@ import (
 )
 
 // level is one of the collections of a join. Build reads a level in steps, and a level
-// ignores changes of objects that Build has not read yet.
+// ignores changes to objects that Build has not read yet.
 type level struct {
 	join   *Join
 	cacher *cacher.Cacher
@@ -19,8 +19,8 @@ type level struct {
 	cursor api.Key // key of the last object that was read
 	done   bool
 	// own contains the objects by UID, and owned contains the objects by the UID of their
-	// owner. Both are empty on the last level, whose objects are only counted. The map owned
-	// is also empty on the level of the rows.
+	// owner. Both are empty on the last of several levels, whose objects are only
+	// counted. The map owned is also empty on the level of the rows.
 	own, owned owners.IDs
 }
 
@@ -88,10 +88,10 @@ func (l *level) Changed(id store.ID, e *history.Event) {
 	}
 }
 
-// covers reports whether an object with this key has been read, if it exists.
+// covers reports whether Build has read the object with this key, if there is one.
 func (l *level) covers(key api.Key) bool { return l.done || key <= l.cursor }
 
-// move updates the indexes and counts after a change of an object. It returns the
+// move updates the indexes and counts after a change to an object. It returns the
 // previous and the current owner, and whether the change may alter rows above.
 func (l *level) move(id store.ID, from, to store.Ref) (was, is string, altered bool) {
 	j := l.join
@@ -115,8 +115,8 @@ func (l *level) move(id store.ID, from, to store.Ref) (was, is string, altered b
 	return was, is, altered
 }
 
-// move changes the UID under which ids contains an object, and reports whether the UID
-// differs. "" means none.
+// move moves an object in ids from one UID to another, and reports whether the UIDs
+// differ. The UID "" means none.
 func move(ids owners.IDs, id store.ID, from, to string) bool {
 	if from == to {
 		return false
@@ -170,8 +170,8 @@ func (l *level) at(id store.ID) (own, owner string) {
 	return l.links(l.cacher.State().Version(id))
 }
 
-// value returns the value of a version that a column counts, or "" for none. The text may
-// alias the arena.
+// value returns the value under which a column counts a version, or "" for none. The text
+// may alias the arena.
 //
 //go:noinline
 func (l *level) value(ref store.Ref, column int) string {

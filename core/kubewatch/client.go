@@ -31,8 +31,7 @@ type Config struct {
 
 	// Roaming means that the address may lead to another cluster, or to a server that
 	// lags, from one request to the next. A roaming client requests the identity of the
-	// cluster, and requests it again before it uses data that may be from another
-	// cluster.
+	// cluster, and requests it again before using data that may be from another cluster.
 	Roaming bool
 	// ClusterID identifies the cluster if a roaming client cannot read the identity from
 	// the server.
@@ -41,8 +40,8 @@ type Config struct {
 	// list. Without RestartsList, the client ends the run if it cannot continue a list.
 	RestartsList bool
 	// ListsAtOnce means that the caller starts a list immediately after a 410. To avoid a
-	// loop of lists, the client then replaces a 410 within a second after a list by a
-	// 503, which the caller retries with back-off.
+	// loop of lists, the client then replaces a 410 within a second after a list with a
+	// 503, which the caller retries with backoff.
 	ListsAtOnce bool
 
 	// PageSize is the number of objects per page of a list.
@@ -55,8 +54,8 @@ type Config struct {
 	// RequestTimeout limits requests other than lists and watches.
 	RequestTimeout int64
 	// Patience limits the wait for the next byte of a list, and the time by which a watch
-	// exceeds its timeoutSeconds. The client only copies Patience and RequestTimeout to
-	// the limits of each [Request]; the driver enforces them.
+	// may exceed its timeoutSeconds. The client only copies Patience and RequestTimeout
+	// to the limits of each [Request]; the driver enforces them.
 	Patience int64
 
 	// Memory is the result of [Client.Memory] of an earlier client of the collection, or
@@ -114,13 +113,13 @@ type Progress struct {
 // Current reports whether the newest version is known and the watch has reached it.
 func (p Progress) Current() bool { return p.Newest != 0 && p.At >= p.Newest }
 
-// Memory contains what a client has learned about its server. A later client that
-// receives it does not repeat the failed requests.
+// Memory contains what a client has learned about its server. A later client with this
+// Memory does not repeat the failed requests.
 type Memory struct {
 	// Pages means that the server does not support watches with initial events.
 	Pages bool
-	// FailingSince is when the current sequence of internal errors began, in
-	// milliseconds, or zero.
+	// FailingSince is the time of the first error in the current sequence of internal
+	// errors, in milliseconds, or zero.
 	FailingSince int64
 }
 
@@ -277,11 +276,11 @@ func (c *Client) End(status *api.Status) {
 	c.cfg.Handler.Ended(c.judge(status))
 }
 
-// retryWindow is how long, in milliseconds, a watch is retried from the same version
-// after internal errors (rules C4, R9). After this time, the client requires a new list.
+// retryWindow is how long the client retries a watch from the same version after internal errors,
+// in milliseconds (rules C4, R9). After this time, the client requires a new list.
 const retryWindow = 30_000
 
-// reasonStorageRead is the server's reason for stored data that it cannot decode.
+// reasonStorageRead is the reason of a server that cannot decode its stored data.
 const reasonStorageRead api.Reason = "StorageReadError"
 
 // judge converts an error that requires a new list into a 410, and a 410 directly after a

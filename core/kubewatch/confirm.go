@@ -9,8 +9,8 @@ const maxHeld = 16 << 20
 // confirmCluster requests the identity of the cluster again after the start of a
 // response. If the identity is unchanged, the response is from the same cluster. Until
 // the identity is confirmed, the client holds back the data of the response, so that it
-// never mixes two clusters. confirmCluster cancels a pending confirmation, because its
-// request precedes the response.
+// never mixes data from two clusters. confirmCluster cancels a pending confirmation,
+// because that request precedes the response.
 //
 //go:noinline
 func (c *Client) confirmCluster() {

@@ -196,8 +196,8 @@ func TestIdentityOfAClusterIsRequestedTwice(t *testing.T) {
 	r.converged()
 }
 
-// Events of a watch are not applied before the cluster has confirmed its identity,
-// even if the watch has ended meanwhile.
+// Events of a watch are not applied before the identity of the cluster is confirmed, even
+// if the watch has ended meanwhile.
 func TestAWatchWaitsUntilItsClusterIsConfirmed(t *testing.T) {
 	r := following(t, 3)
 	want := r.list()

@@ -43,19 +43,19 @@
 // events or omits the end mark, the client switches to paged lists (rule R2). If a
 // continue token expires, the client requests the next list without pages (rule R3).
 //
-// A list after a 410 is not requested at the expired version. Such a list is a consistent
+// After a 410, the client does not list at the expired version. It requests a consistent
 // read (rule C36), because the end of a list promises a complete state. A list that is
 // older than the last delivered version is rejected, so that the state never goes back in
 // time.
 //
 // # Watches
 //
-// Changes arrive from consecutive watches, each from the last delivered version (rules R5
-// to R8). The client skips a change whose version is not newer than its position, because
-// such a change is a repetition. It does not skip a change with the same version as the
-// previous change, because several objects may share a version. A version is therefore
-// complete, and can be resumed from, only after a later version, a bookmark, or the end
-// of the watch. A watch that ends immediately without an event is a failure.
+// Changes arrive from consecutive watches, each of which starts at the last delivered
+// version (rules R5 to R8). The client skips a change whose version is not newer than its
+// position, because that change is a repetition. It does not skip a change with the same
+// version as the previous change, because several objects may share a version. A version
+// is therefore complete, and can be resumed from, only after a later version, a bookmark,
+// or the end of the watch. A watch that ends immediately without an event is a failure.
 //
 // The client requires a new list after half a minute of internal server errors, or if the
 // server cannot decode its stored data.
@@ -83,9 +83,8 @@
 //
 //   - It requests the identity of the cluster first, and discovery for a resource that
 //     is not in the catalog.
-//   - It confirms the identity at the start of the first watch, of a watch after a pause,
-//     and when a list replaces an older state. It holds the data back until the identity
-//     is confirmed.
+//   - It confirms the identity when the first watch starts, when a watch starts after a
+//     pause, and when a list replaces an older state. Until then, it holds back the data.
 //   - Before a list that replaces an older state, it requests the newest version with a
 //     consistent read. It rejects a list that is older than that version.
 //   - It resumes without a check. It ends the run if the newest version, which it

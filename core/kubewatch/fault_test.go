@@ -94,8 +94,8 @@ func TestR4AServerThatNeverMarksTheEndIsListed(t *testing.T) {
 	r.converged()
 }
 
-// A server without objects that never sends the end mark sends no bytes, so Firefox
-// reports no status code.
+// If an empty server omits the end mark, it sends no bytes at all, so Firefox reports no
+// status code.
 func TestR4AServerThatNeverMarksTheEndOfNothingIsListed(t *testing.T) {
 	r := newRig(t)
 	r.server.Unended, r.lateCodes = true, true
@@ -317,7 +317,7 @@ func TestClusterWithAForbiddenIdentity(t *testing.T) {
 	r.converged()
 }
 
-// Another cluster at the same address has other versions, so the engine starts over.
+// Another cluster at the same address has unrelated versions, so the engine starts over.
 func TestAnotherClusterStartsOver(t *testing.T) {
 	r := following(t, 9)
 	r.cut(func() {

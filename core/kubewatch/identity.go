@@ -71,7 +71,7 @@ func (c *Client) discovered(r *request) {
 }
 
 // isKind reports whether the text is not empty and has only letters, digits and hyphens.
-// Such a kind needs no escaping in JSON.
+// A kind of these characters needs no escaping in JSON.
 func isKind(text string) bool {
 	for i := range len(text) {
 		if c := text[i] | 0x20; (c < 'a' || c > 'z') && (text[i] < '0' || text[i] > '9') && text[i] != '-' {

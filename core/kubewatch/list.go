@@ -58,9 +58,8 @@ func (c *Client) fetchPage(r Request) {
 	c.fetch(page, r)
 }
 
-// listInPages switches to paged lists, because the server does not send the initial
-// events. It ends the run if the handler has received the start of a list and cannot
-// restart it.
+// listInPages switches to paged lists after the server failed to send the initial events.
+// It ends the run if the handler has received the start of a list and cannot restart it.
 func (c *Client) listInPages(why *api.Status) {
 	c.method = byPages
 	if c.phase == requestingList || c.cfg.RestartsList {

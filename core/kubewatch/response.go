@@ -19,8 +19,8 @@ type Response struct {
 // maxSmall limits the size of a response that is read as a whole, in bytes.
 const maxSmall = 4 << 20
 
-// Responded handles the beginning of a response: its status code, and the value of
-// Retry-After or zero.
+// Responded handles the status code of a response and its Retry-After header. Without the
+// header, retryAfterSeconds is zero.
 func (c *Client) Responded(stream uint32, code, retryAfterSeconds int) {
 	r := c.find(stream)
 	if r == nil {

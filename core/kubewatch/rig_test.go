@@ -157,8 +157,8 @@ func (r *rig) watching() uint32 {
 	return 0
 }
 
-// cut calls the function meanwhile and then reports to the engine that all open streams
-// have failed.
+// cut calls the given function, and then reports to the engine that all open streams have
+// failed.
 func (r *rig) cut(meanwhile func()) {
 	r.t.Helper()
 	open := slices.Sorted(maps.Keys(r.server.open))

@@ -143,12 +143,11 @@ func (c *Client) change(kind string, raw []byte) error {
 	return c.progress(true)
 }
 
-// progress reports the position. Changes alone do not prove that the position is current,
-// because they may be old. The normal end of a watch does not prove it either if the
-// newest version was not reached. The watched server may be disconnected from its
-// storage, and another server may have reported the newest version. The newest version is
-// complete only when a newer version has arrived, because several objects may share a
-// version.
+// progress reports the position. Changes alone do not prove that the position is current, because
+// they may be old. The normal end of a watch is no proof either, unless the watch has reached the
+// newest version. The watched server may be disconnected from its storage, while another server
+// reports the newest version. The newest version is complete only when a newer version has
+// arrived, because several objects may share a version.
 func (c *Client) progress(changed bool) error {
 	if c.at > c.newest {
 		c.complete = max(c.complete, c.newest)

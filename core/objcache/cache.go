@@ -96,9 +96,9 @@ func (c *Cache) Remove(id ID, owner string) bool {
 	return true
 }
 
-// Follow keeps the object watched, even if it is not read, until Unfollow is called as
-// often as Follow. The caller must hold a reference. Dropping the last reference to the
-// object also ends all Follows.
+// Follow keeps the watch of the object open, even if the object is not read. Each Follow
+// requires one Unfollow. The caller must hold a reference. Dropping the last reference to
+// the object also cancels all Follows.
 func (c *Cache) Follow(id ID) {
 	if it := c.byID[id]; it != nil {
 		it.followers++
@@ -106,7 +106,7 @@ func (c *Cache) Follow(id ID) {
 	}
 }
 
-// Unfollow reverts one call of Follow.
+// Unfollow reverts one call to Follow.
 func (c *Cache) Unfollow(id ID) {
 	if it := c.byID[id]; it != nil && it.followers > 0 {
 		it.followers--
@@ -137,8 +137,7 @@ func (c *Cache) Look(id ID) (Look, bool) {
 	return it.look(), true
 }
 
-// Settle updates all items after changes of their sources, and completes waiting
-// Gets.
+// Settle updates all items after changes in their sources, and completes waiting Gets.
 func (c *Cache) Settle() {
 	for _, it := range c.items {
 		it.settle()

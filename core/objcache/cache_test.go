@@ -293,7 +293,7 @@ func TestK12_NotStoppedOnSlowInitialization(t *testing.T) {
 }
 
 // An object that was never read becomes idle MaxIdleMillis after it was loaded. In the
-// kubelet, the next sweep removes such an object.
+// kubelet, the next sweep removes that object.
 func TestK12_NeverReadIsIdleSinceItWasLoaded(t *testing.T) {
 	w := newWorld(t, Config{})
 	w.add(secret("a"), "pod")

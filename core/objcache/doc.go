@@ -7,49 +7,47 @@
 // [Cache.Add] and [Cache.Remove]. The item exists as long as it has references. A
 // [Source] supplies the item: an open collection that includes the object, or otherwise a
 // list and watch of that object alone. [Cache.Get] reads from a loaded source, and waits
-// up to a second until the source is loaded. Errors distinguish three cases. An object
-// without references is "not registered", a missing object is NotFound, and an object
-// that did not arrive in time is "failed to sync".
+// up to a second for a source that is still loading. Errors distinguish three cases. An
+// object without references is "not registered", a missing object is NotFound, and an
+// object that did not arrive in time is "failed to sync".
 //
 // Watches are expensive for the server, so two kinds of items have none:
 //
 //   - A sweep stops the watch of an idle item, which was not read for
-//     [Config].MaxIdleMillis. The next Get starts a new watch, never from an older state
-//     than an earlier Get returned.
+//     [Config].MaxIdleMillis. The next Get starts a new watch, whose state is never older
+//     than the result of an earlier Get.
 //   - An immutable object is copied when it is first read, and its watch stops.
 //
 // The watch of a followed item ([Cache.Follow]) never stops, and [Cache.Look] returns the
 // current state of the item.
 //
-// The program drives the cache: it calls Tick with the time, and Settle after any
-// change of a source. The cache does not depend on the kind of its sources; see
-// [Upstream]. [Registrations] turns "this version of this pod uses these objects" into
-// references.
+// The program drives the cache: it calls Tick with the time, and Settle after any change
+// in a source. The cache does not depend on the kind of its sources; see [Upstream].
+// [Registrations] turns "this version of this pod uses these objects" into references.
 //
 // # Differences from the kubelet
 //
 // The cache ignores and counts the release of a reference that its owner does not hold.
-// In the kubelet, such a release leaves a count of -1, which cancels a later reference
+// In the kubelet, that release leaves a count of -1, which cancels a later reference
 // (rule K3).
 //
 // The idle time of an object that was never read starts when it was loaded. In the
-// kubelet, the next sweep removes such an object (rule K12).
+// kubelet, the next sweep removes that object (rule K12).
 //
 // The copy of an immutable object is not served forever. An immutable object can be
 // deleted and recreated with different content, and the kubelet then continues to serve
 // the old object (kubernetes/kubernetes#131589). This cache checks a copy with one list
 // when a new owner adds a reference, and at the first Get after MaxIdleMillis without a
-// check. If the check does not finish within the second of a Get, the copy is served. The
-// copy is probably still correct, and its users need it most while the server is
-// unreachable. An open collection that includes the object takes precedence over the
-// copy.
+// check. If the check takes longer than a second, the cache serves the copy. The copy is
+// probably still correct, and its users need it most while the server is unreachable. An
+// open collection that includes the object takes precedence over the copy.
 //
 // A Get fails immediately if the server has rejected the source, because the object will
 // not arrive.
 //
 // A reference that is released and added again creates a new item (rule K4). The program
-// may nevertheless keep a source open for a while after Close and reuse it. Such a source
-// is as current as a new list.
+// may nevertheless keep a source open for a while after Close and reuse it. A reused
+// source is as current as a new list.
 //
 // # Debugging references
 //

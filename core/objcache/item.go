@@ -60,7 +60,7 @@ func (it *item) stop() {
 	it.use(nil)
 }
 
-// settle updates the item after changes of its source.
+// settle updates the item after changes in its source.
 func (it *item) settle() {
 	it.cover()
 	if it.source == nil {
@@ -123,7 +123,7 @@ func (it *item) checked() {
 }
 
 // copyImmutable copies an immutable object and stops its watch (rule K11), unless the
-// item is followed or the watch exists for other reasons. It returns the object to serve.
+// item is followed or a covering collection serves it. It returns the object to serve.
 func (it *item) copyImmutable(o *Object) *Object {
 	if o.Flags&api.Immutable == 0 || !it.own || it.followers > 0 {
 		return o
@@ -201,7 +201,7 @@ func (it *item) fail(status *api.Status) {
 	}
 }
 
-// idle reports whether the item was not read for MaxIdleMillis. A loading item is
+// idle reports whether the item has not been read for MaxIdleMillis. A loading item is
 // never idle (rule K12).
 func (it *item) idle() bool {
 	return it.loadedAt != 0 && it.followers == 0 &&

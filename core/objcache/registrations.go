@@ -22,8 +22,7 @@ func NewRegistrations(c *Cache) *Registrations {
 
 // Register adds a reference to each object that the new version uses, and then drops the
 // references of the previous version. In this order, an object that both versions use
-// stays loaded. An object that occurs several times in the argument uses gets one
-// reference.
+// stays loaded. A duplicate in the argument uses adds no further reference.
 func (r *Registrations) Register(who Registrant, uses []ID) {
 	var now []ID
 	for _, id := range uses {

@@ -31,8 +31,8 @@ func (id ID) validate() *api.Status {
 	return nil
 }
 
-// Object is one version of an object in a store. Labels, envelope and dictionary
-// belong to the source and may change with the next call of the cache.
+// Object is one version of an object in a store. Labels, envelope and dictionary belong
+// to the source and may change with the next call to the cache.
 type Object struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
@@ -66,7 +66,7 @@ func (v Version) behind(w Version) bool {
 	return v.ClusterID == w.ClusterID && v.ResourceVersion < w.ResourceVersion
 }
 
-// Source is a collection that includes an object of the cache. The cache only reads
+// Source is a collection that supplies an object to the cache. The cache only reads
 // sources, and compares them with ==.
 type Source interface {
 	// State returns how current the source is, and the reason for this state or nil.
@@ -83,8 +83,8 @@ type Source interface {
 // Upstream is the interface that the program implements for the cache.
 type Upstream interface {
 	// Covering returns a loaded source that is open for other reasons and includes the
-	// object if it exists, or nil. If there are several such sources, Covering returns
-	// the source "current" if possible.
+	// object if it exists, or nil. If several sources qualify, Covering prefers the
+	// source "current".
 	Covering(id ID, current Source) Source
 	// Open starts a list and watch of this object alone. The first state of the source
 	// must not be older than minimum.

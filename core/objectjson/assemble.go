@@ -155,7 +155,7 @@ func (s *Scanner) writeCells() {
 }
 
 // writeOwner writes the text of the object's controller or, if there is none, of the
-// first owner with a UID. It reports whether the object has such an owner.
+// first owner with a UID. It returns false if the object has neither.
 func (s *Scanner) writeOwner() bool {
 	var owner [3]Document // uid, kind, name
 	for c := s.results(slotOwners); c >= 0; c = s.captures[c].link {
@@ -262,8 +262,8 @@ func (t *texts) reset() {
 //go:noinline
 func (t *texts) add(quoted []byte) { t.bytes = appendText(t.bytes, quoted) }
 
-// addScalar appends the text of a string, number or bool, and reports whether the
-// JSON was one.
+// addScalar appends the text of a string, number or bool. It returns false for other
+// values.
 func (t *texts) addScalar(json []byte) bool {
 	switch json[0] {
 	case '"':

@@ -87,8 +87,8 @@ func (e *editor) stampDocument(i int, rv api.ResourceVersion) (end int, found bo
 	return i, found, sound
 }
 
-// stampMetadata writes the version into the metadata object at i, or replaces null by
-// such an object.
+// stampMetadata writes the version into the metadata object at i, or replaces null with a
+// new object.
 func (e *editor) stampMetadata(i int, rv api.ResourceVersion) (int, fault) {
 	switch at(e.raw, i) {
 	case '{':

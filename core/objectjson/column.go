@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// column is a column in the form that a scan evaluates.
+// column is a compiled column.
 type column struct {
 	kind api.ValueKind
 	// absent is the value of the cell if the object has no value for the column. It may

@@ -2,7 +2,7 @@
 // engine selects, sorts and dispatches objects by their envelopes, and does not read
 // their bodies.
 //
-// A connector scans each change of an object once. If a browser reads a Kubernetes API
+// A connector scans each change to an object once. If a browser reads a Kubernetes API
 // without a connector, the module scans the changes. The package decodes only the values
 // that the schema selects. Suggested reading order:
 //
@@ -58,21 +58,21 @@
 //     empty object.
 //   - data and stringData of a Secret, unless kept. The members are removed completely,
 //     because an empty value could be mistaken for the secret. The last-applied
-//     annotation of such a Secret contains the same data and is always removed with data
-//     and stringData. Columns and fields cannot read any of this secret data, but
-//     printers may count its members (see [Printer]).
+//     annotation contains the same data, so it is always removed with data and
+//     stringData. Columns and fields cannot read any of this secret data, but printers
+//     may count its members (see [Printer]).
 //
-// All other bytes are unchanged, except for blanks around the document, which are
+// All other bytes are unchanged, except for whitespace around the document, which is
 // removed.
 //
 // # Accepted input
 //
 // The package accepts exactly the JSON that encoding/json accepts, nested no deeper than
 // 256 levels. It interprets the two ambiguous cases as encoding/json does. If members
-// have the same name, it uses the last one and ignores the others with everything inside
-// them. Invalid UTF-8 in a string, or half a surrogate pair, becomes U+FFFD in the
-// envelope; the body keeps its bytes. Member names are compared after decoding, so
-// escapes in a name cannot bypass the rules above.
+// have the same name, it uses the last one and ignores the others with their contents.
+// Invalid UTF-8 in a string, or an unpaired surrogate, becomes U+FFFD in the envelope;
+// the body keeps its bytes. Member names are compared after decoding, so escapes in a
+// name cannot bypass the rules above.
 //
 // An object needs a metadata.name. Neither the name nor the namespace may contain a
 // slash, because [api.Key] uses a slash as separator and two objects must not share a

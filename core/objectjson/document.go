@@ -12,7 +12,7 @@ import (
 // aliases the JSON that it was parsed from.
 type Document []byte
 
-// ParseDocument validates one value, which may have blanks around it. The error is a
+// ParseDocument validates one value, which may have whitespace around it. The error is a
 // [*SyntaxError].
 func ParseDocument(raw []byte) (Document, error) {
 	start := skipSpace(raw, 0)
@@ -110,7 +110,7 @@ func (d Document) Members(visit func(name, value Document)) {
 	}
 }
 
-// Pick sets picked[i] to the value of the member with names[i], or to nil. It reads the
+// Pick sets picked[i] to the value of the member named names[i], or to nil. It reads the
 // object once. If several members have the same name, Pick uses the last one.
 func (d Document) Pick(picked []Document, names ...string) {
 	for i := range picked {

@@ -13,7 +13,7 @@ type guess struct {
 	member int
 	// The field head contains up to eight bytes from the start of the text, and mask
 	// selects these bytes. The field tail contains the last eight bytes, if the text has
-	// so many.
+	// at least eight.
 	head, mask, tail uint64
 }
 
@@ -23,8 +23,8 @@ const (
 	maxGuesses = 32
 	// maxGuess is the maximum length of a remembered name, with quotes and colon.
 	maxGuess = 64
-	// maxMissed is the maximum number of guesses that are skipped because an object lacks
-	// the members.
+	// maxMissed is the maximum number of consecutive guesses that a scan skips, for
+	// members that an object lacks.
 	maxMissed = 3
 )
 

@@ -28,8 +28,8 @@ const (
 	tooDeep
 )
 
-// skipSpace returns the offset of the next byte that is not a blank. Programs rarely
-// write blanks, so the case without blanks is separate and small enough to be inlined.
+// skipSpace returns the offset of the next byte that is not whitespace. Programs rarely
+// write whitespace, so the case without it is separate and small enough to be inlined.
 func skipSpace(b []byte, i int) int {
 	if i < len(b) && b[i] > ' ' {
 		return i

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// A slot is the number of one path whose values are selected. The well-known slots come
+// A slot is the number of a path whose values a scan selects. The well-known slots come
 // first, followed by the schema's fields and columns.
 const (
 	slotName = iota
@@ -154,7 +154,7 @@ func buildTree(schema *api.Schema, routes []route) (*node, error) {
 }
 
 // isSecret reports whether the objects of a schema may contain secrets. It returns true
-// for a kind Secret of any group, because such a kind is likely to contain secrets too.
+// for a kind Secret of any group, because its objects are likely to contain secrets, too.
 func isSecret(schema *api.Schema) bool {
 	return schema.Kind == "Secret" || schema.Resource.Group == "" && schema.Resource.Name == "secrets"
 }

@@ -13,11 +13,11 @@ type Printers func(name string) (p *Printer, cell int)
 // object, for all columns that share the printer.
 type Printer struct {
 	// Paths are the paths of the values, in the syntax of columns. If Paths is empty, the
-	// printer uses the paths in the Path of its column, separated by blanks.
+	// printer uses the paths in the Path of its column, separated by spaces.
 	Paths []string
 	// Print computes the cells from the values. The values are valid JSON, except in
-	// objects that are scanned with [Options.Unchecked]. Print is called for such objects
-	// as well.
+	// objects that are scanned with [Options.Unchecked]. Print is called for these
+	// objects, too.
 	Print func(*Values, *Cells)
 	// CountsOnly means that all cells are counts of members. The printer then also
 	// receives the data of Secrets, which other columns cannot show.
@@ -33,8 +33,8 @@ type Values struct {
 	ends      []int // end in documents, by path
 }
 
-// All returns the values at the i-th path, in document order. It returns more than
-// one only if the path contains [*].
+// All returns the values at the i-th path, in document order. It returns more than one
+// value only if the path contains [*].
 //
 //go:noinline
 func (v *Values) All(i int) []Document {
@@ -155,7 +155,7 @@ func (c *columnCompiler) shared(declared *api.Column) (*print, int) {
 	return &print{printer: printer, path: declared.Path}, cell
 }
 
-// splitPaths returns the paths in the Path of a printer's column. It splits at blanks,
+// splitPaths returns the paths in the Path of a printer's column. It splits at spaces,
 // except in quotes.
 func splitPaths(text string) []string {
 	var paths []string

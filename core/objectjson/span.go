@@ -12,9 +12,9 @@ type Span struct {
 }
 
 // Find continues at b[i], which is initially the first byte of the value. It returns the
-// offset after the value and true, or len(b) and false if the value is incomplete. A
-// number or a word ends at the byte that follows it. After Find returns true, the Span
-// expects the next value.
+// offset after the value and true, or len(b) and false if the value is incomplete. Find
+// detects the end of a number or a word at the byte that follows it. After Find returns
+// true, the Span expects the next value.
 func (s *Span) Find(b []byte, i int) (end int, complete bool) {
 	for i < len(b) {
 		if s.depth > 0 {

@@ -20,8 +20,8 @@ func isPlain(quoted []byte) bool {
 	return true
 }
 
-// appendText appends the text of a valid JSON string, given without its quotes.
-// Invalid UTF-8 and half a surrogate pair become U+FFFD, as in encoding/json.
+// appendText appends the text of a valid JSON string, given without its quotes. Invalid
+// UTF-8 and unpaired surrogates become U+FFFD, as in encoding/json.
 func appendText(dst, quoted []byte) []byte {
 	if isPlain(quoted) {
 		return append(dst, quoted...)
@@ -77,7 +77,7 @@ func readUnicode(quoted []byte, i int) (rune, int) {
 	return utf8.RuneError, i + 6
 }
 
-// readHex returns the number in the \uXXXX at i, or -1 if it is not such an escape.
+// readHex returns the number in the escape \uXXXX at i, or -1 if there is no such escape.
 func readHex(quoted []byte, i int) rune {
 	if at(quoted, i) != '\\' || at(quoted, i+1) != 'u' {
 		return -1

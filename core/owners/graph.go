@@ -60,7 +60,7 @@ func (g *Graph) UsedBytes() (used int) {
 	return used
 }
 
-// Changes counts the changes that may alter a result of Below. A change of an object
+// Changes counts the changes that may alter a result of Below. A change to an object
 // without children does not count if its owner has other children.
 func (g *Graph) Changes() uint64 { return g.changes }
 
@@ -134,8 +134,8 @@ func (x *index) Changed(id store.ID, e *history.Event) {
 }
 
 // owner returns the UID of the owner of a version, and the UID of the version itself.
-// Both are "" for a version without an owner, because such an object is below no
-// other object.
+// Both are "" for a version without an owner, because an object without an owner is below
+// no other object.
 func (x *index) owner(ref store.Ref) (owner, uid string) {
 	if ref == 0 {
 		return "", ""

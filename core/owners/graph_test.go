@@ -185,7 +185,7 @@ func apply(t *testing.T, v *view.View, rows map[api.Key]bool) int {
 	return total
 }
 
-// A change of a pod whose owner has other pods does not count as a change of the graph. A
+// A change to a pod whose owner has other pods does not count as a change to the graph. A
 // rollout therefore does not repeat the search for the objects below an owner.
 func TestAnObjectWithoutChildrenChangesNoOwners(t *testing.T) {
 	w, g := newWorld(2), owners.Graph{}

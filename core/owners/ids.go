@@ -33,8 +33,8 @@ func (m IDs) Remove(uid string, id store.ID) (last bool) {
 	return false
 }
 
-// UsedBytes returns the approximate memory of the UIDs and of one ID each. Further IDs take
-// little memory in comparison with their objects.
+// UsedBytes returns the approximate memory of the UIDs, with one ID per UID. Further IDs
+// take little memory in comparison with their objects.
 func (m IDs) UsedBytes() int { return uidSize * len(m) }
 
 const uidSize = 140 // estimated bytes of a UID of 36 bytes in a map, with a list

@@ -24,7 +24,7 @@ func TestIDsOfAUID(t *testing.T) {
 	require.Empty(t, m)
 }
 
-// IDs copies UIDs, because they alias the arena, whose memory is reused.
+// IDs copies each UID, because a UID may alias the arena, whose memory is reused.
 func TestIDsKeepNoTemporaryText(t *testing.T) {
 	uid := []byte("u1")
 	temporary := unsafe.String(&uid[0], len(uid))

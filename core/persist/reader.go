@@ -8,7 +8,7 @@ import (
 )
 
 // Reader restores the state of a collection from its chunks, on a new reflector. The
-// collection receives the state only when it is complete.
+// collection receives the state only when the state is complete.
 type Reader struct {
 	config    ReaderConfig
 	reflector *reflector.Reflector
@@ -17,8 +17,7 @@ type Reader struct {
 
 // ReaderConfig configures a reader.
 type ReaderConfig struct {
-	// Scope is the scope of the collection. A chunk of another scope is
-	// refused.
+	// Scope is the scope of the collection. Add rejects chunks of other scopes.
 	Scope reflector.Scope
 	// New returns a reflector that was never connected.
 	New func() *reflector.Reflector

@@ -12,9 +12,9 @@ const (
 	maxChunkBytes     = 1 << 20
 )
 
-// Writer writes a snapshot of a collection in chunks. Between two chunks it
-// stores only a position, so a slow program uses no memory. If the history
-// window moves past the position, the program must start over.
+// Writer writes a snapshot of a collection in chunks. Between two chunks it stores only a
+// position, so a slow program does not increase memory use. If the history window moves
+// past the position, the program must start over.
 type Writer struct {
 	reader     *session.SnapshotReader
 	scope      reflector.Scope

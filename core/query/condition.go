@@ -57,8 +57,8 @@ func compareOperator(symbol string) (op operator, negated, ok bool) {
 // literal is a value in a condition.
 type literal struct {
 	text string // in lower case for includes
-	// value is the text as a value of the operand's type. For a text operand, the value
-	// is a Number if the text is a quantity, and otherwise the natural text.
+	// value is the parsed text, as a value of the operand's type. For a text operand, the
+	// value is a Number if the text is a quantity, and otherwise the natural text.
 	value api.Value
 	// age means that value is a duration in milliseconds before now.
 	age bool

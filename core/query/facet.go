@@ -20,7 +20,7 @@ const (
 	LimitAggregates = "max-aggregates"
 )
 
-// Facet counts rows by the values of one operand or two, and aggregates numbers.
+// Facet counts rows by the values of one or two operands, and aggregates numbers.
 type Facet struct {
 	By         []Operand
 	Aggregates []Operand

@@ -14,7 +14,7 @@ type Row struct {
 	// Cells, if not nil, is the index of the envelope's cells.
 	Cells  *wire.CellIndex
 	Labels api.Labels // including the owner
-	// Now is the time that ages refer to, in milliseconds since the epoch.
+	// Now is the time for which ages are computed, in milliseconds since the epoch.
 	Now int64
 }
 
@@ -39,7 +39,7 @@ const (
 	fromUID
 )
 
-// Resolve returns the operand with a name:
+// Resolve returns the operand with the given name:
 //
 //	name, namespace      parts of the key
 //	Restarts             a column, in any ASCII case
@@ -82,7 +82,8 @@ func column(schema *api.Schema, i int) Operand {
 	return Operand{source: fromColumn, index: i, cell: api.ColumnCell(i), kind: schema.Columns[i].Kind}
 }
 
-// member returns the key in "labels[key]" or "metadata.labels[key]".
+// member returns the key in a name such as "labels[key]" or "metadata.labels[key]". The argument
+// of is "labels" or "annotations".
 func member(name, of string) (key string, ok bool) {
 	name = strings.TrimPrefix(name, "metadata.")
 	if len(name) < len(of)+3 || name[:len(of)] != of || name[len(of)] != '[' || name[len(name)-1] != ']' {

@@ -119,7 +119,7 @@ func (s *Search) Matches(envelope wire.Envelope, cells *wire.CellIndex, inLabels
 // Len returns the number of words.
 func (s *Search) Len() int { return len(s.words) }
 
-// textEnd is the byte after each text in the search text of a row.
+// textEnd terminates each text in the search text of a row.
 const textEnd = 0xff
 
 // AppendText appends the search text of a row: the name, namespace and text columns of

@@ -38,8 +38,8 @@ type Sort struct {
 //	key  = [ "-" ] name [ "lexical" ] [ "nulls" ( "first" | "last" ) ]
 //
 // "-" reverses the order of a key or, alone, of the objects' keys. A name that contains a
-// comma, or ends like an option, is enclosed in double quotes. By default rows without a
-// value come first, and last in reversed order. A date sorts by age: the newest comes
+// comma, or ends like an option, is enclosed in double quotes. By default, rows without a
+// value come first, or last if the key is reversed. A date sorts by age: the newest comes
 // first, and rows without a date come last.
 func ParseSort(schema *api.Schema, source string) (Sort, *api.Status) {
 	var sort Sort

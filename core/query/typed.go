@@ -42,8 +42,8 @@ func NaturalText(v api.Value, buffer []byte) (api.Value, []byte) {
 // every comparison.
 func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// isNatural reports whether appendNatural would leave a text unchanged, because the text
-// contains neither a number nor an address.
+// isNatural reports whether a text contains no digits and no colons, so that
+// appendNatural would leave it unchanged.
 func isNatural(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ':' && s[i] >= '0' {
@@ -55,13 +55,13 @@ func isNatural(s string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// longNumber is the number of digits from which the marker of a number is '9'. A second
-// byte then contains the number of remaining digits.
+// longNumber is the minimum number of digits of a number whose marker is '9'. A second
+// byte then contains the number of digits beyond longNumber, at most 255.
 const longNumber = 9
 
 // appendNatural appends a text whose byte order is the natural order of s. Numbers in
 // texts compare by value: node-2 precedes node-10, v1.9 precedes v1.10, and 10.0.0.9
-// precedes 10.0.0.10. An IPv6 address becomes its 16 bytes.
+// precedes 10.0.0.10. An IPv6 address becomes a colon and its 16 bytes.
 //
 // A number becomes a marker, followed by the digits of the number without leading zeros.
 // The marker encodes the number of these digits (see longNumber).

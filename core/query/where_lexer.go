@@ -84,8 +84,7 @@ func (l *lexer) wordEnd() int {
 	return end
 }
 
-// quoted reads a text in quotes, in which a backslash precedes quotes and
-// backslashes.
+// quoted reads a text in quotes, in which a backslash escapes quotes and backslashes.
 func (l *lexer) quoted(quote byte) (token, *problem) {
 	t := token{kind: quotedToken, at: l.at}
 	var text []byte

@@ -34,8 +34,8 @@ func (r *Reflector) snapshotBlock(f *wire.SnapshotBlock, bytes int) error {
 
 // addBlock passes the objects of a block to the function add. The argument indices
 // contains the position of each object's body in the block of bodies; if empty, the
-// bodies are in the order of the objects. Objects contain the index of their label set in
-// b. A corrupt block of bodies is detected only when a body is read.
+// bodies are in the order of the objects. The LabelSet of an object is an index into
+// b.LabelSets. A corrupt block of bodies is detected only when a body is read.
 func (r *Reflector) addBlock(b *wire.Block, bodies wire.BlockBodies, indices []uint32, add func(*cacher.Update) *api.Status) (status *api.Status) {
 	arena := r.cacher.Arena()
 	block := arena.OpenBlock(bodies, false)

@@ -13,7 +13,7 @@ import (
 // exactly the version in the state. A change or deletion of the object also ends the wait
 // for its body. When no body is pending, the collection behaves like any other.
 //
-// Later snapshots contain the bodies, and replace the state only when they end.
+// Later snapshots contain the bodies, and replace the state only when they are complete.
 
 // maxWanted is the maximum number of bodies that are requested at a time. A session
 // accepts the same number.
@@ -83,7 +83,7 @@ func (b *Bodies) Request(key api.Key) {
 	}
 }
 
-// Leave gives up all bodies and continues with metadata only. Left then returns the given
+// Leave drops all bodies and continues with metadata only. Left then returns the given
 // reason. Leave does nothing and returns false if no body is pending.
 func (b *Bodies) Leave(why *api.Status) bool {
 	if b.missing == 0 {

@@ -6,7 +6,7 @@ import (
 )
 
 // Direct is the input of a reflector without a connector, in an engine that reads
-// Kubernetes directly. Objects arrive one by one, and all other input as frames.
+// Kubernetes directly. Objects arrive one by one, and all other input arrives as frames.
 type Direct struct{ reflector *Reflector }
 
 // Direct returns the input for a reflector without a connector.

@@ -14,8 +14,8 @@
 //
 // Changes arrive as differences: a patch of the envelope, and a body delta that requires
 // its base. Two numbers describe the bases that the reader has: the delta epoch of the
-// connector, and the version since which the reader has the bases of that epoch. If a
-// difference applies to a missing version, the subscription starts over.
+// connector, and the version since which the reader has the bases of that epoch. If the
+// version that a difference applies to is missing, the subscription starts over.
 //
 // Without a connector, objects arrive one by one ([Direct]).
 //

@@ -250,9 +250,8 @@ func (r *Reflector) snapshotEnd(f *wire.SnapshotEnd) error {
 	return nil
 }
 
-// prefetchAtOnce is the number of changes whose objects are prefetched together. The
-// memory of these objects fits into the first-level processor cache until the changes are
-// applied.
+// prefetchAtOnce is the number of changes whose objects are prefetched together. These
+// objects fit into the first-level processor cache until the changes are applied.
 const prefetchAtOnce = 64
 
 // changes applies events to the list in progress, or else to the state. Events are not
@@ -318,7 +317,7 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 }
 
 // answered records that a subscription resumed without a snapshot. It returns an error if
-// a resumption is not allowed now.
+// the subscription must not resume now.
 func (r *Reflector) answered(what string) error {
 	err := r.expected(what)
 	if err == nil && r.phase == subscribed {
@@ -353,8 +352,8 @@ func (r *Reflector) progressed(f *wire.Progress) error {
 }
 
 // sourceError records why the source makes no progress, and reports the reason to readers
-// of this engine. The connection works, so the subscription continues, and the age of the
-// data does not change.
+// of this engine. The connection works, so the subscription continues. The time of the
+// last progress does not change.
 func (r *Reflector) sourceError(f *wire.SourceError) {
 	r.asked = r.now
 	if f.Status == nil {

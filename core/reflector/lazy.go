@@ -10,7 +10,7 @@ import (
 // When an engine restores its state after a wake-up, most persisted objects are not
 // needed: usually one event arrives for a few readers. Chunk bodies therefore stay in
 // storage as unloaded segments of the store, and are loaded on demand. If the stored
-// state contains a later change of an object, the restore loads the segment of that
+// state contains a later change to an object, the restore loads the segment of that
 // object.
 
 // Body is the part of a chunk that contains the objects.
@@ -23,7 +23,7 @@ type Body struct {
 	Load func() ([]byte, *api.Status)
 }
 
-// segment is a chunk body that is not loaded into the store.
+// segment is a chunk body that has not been loaded into the store.
 type segment struct {
 	Body
 	reflector    *Reflector

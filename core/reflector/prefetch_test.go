@@ -17,8 +17,8 @@ func (r *rig) phase(key api.Key) string {
 	return r.cacher.Arena().Envelope(ref).Field(3)
 }
 
-// Objects are prefetched before the changes of a message apply. When a patch is applied,
-// its object may have been recreated, and another object may have the prefetched ID.
+// Objects are prefetched before any changes of a message are applied. A patched object
+// may then have been recreated, and another object may have the prefetched ID.
 func TestPatchOfARecreatedObject(t *testing.T) {
 	r := following(t)
 	var events []wire.Change
@@ -35,7 +35,7 @@ func TestPatchOfARecreatedObject(t *testing.T) {
 	require.Equal(t, 3, r.cacher.State().Len())
 }
 
-// All patches of a message apply, even if one prefetch covers only some of them.
+// All patches of a message are applied, even if one prefetch covers only some of them.
 func TestManyPatches(t *testing.T) {
 	const pods = 200
 	name := func(i, rv int, phase string) string {

@@ -36,7 +36,7 @@ type Config struct {
 	// columns of the connector.
 	Columns []api.Column
 	// MinResourceVersion is the oldest acceptable version of the first state, or zero.
-	// ClusterID identifies the history that MinResourceVersion belongs to.
+	// ClusterID identifies the cluster that MinResourceVersion belongs to.
 	MinResourceVersion api.ResourceVersion
 	ClusterID          string
 	// Credit is the number of bytes that the connector may send before the reflector
@@ -68,7 +68,7 @@ const slowRetryMillis = 30_000
 // collection is stale.
 const stalePeriods = 3
 
-// Reflector feeds one cacher with the frames of a subscription.
+// Reflector feeds the frames of a subscription to one cacher.
 type Reflector struct {
 	cfg        Config
 	cacher     *cacher.Cacher
@@ -120,10 +120,10 @@ type Reflector struct {
 	OnSchema func()
 	OnFault  func(*wire.ObjectError)
 	// OnRefused is called when the connector or this engine gives up the collection
-	// permanently. Readers of this engine then receive no more data either.
+	// permanently. Readers of this engine then receive no more data.
 	OnRefused func(why *api.Status)
-	// OnBodies is called when no body is pending any longer, with the reason if the
-	// collection continues without bodies.
+	// OnBodies is called when no body is pending any longer. The argument why is the
+	// reason if the collection continues without bodies, or nil.
 	OnBodies func(why *api.Status)
 }
 
@@ -156,8 +156,8 @@ func (r *Reflector) Outgoing() []byte {
 // reflector carry that number.
 func (r *Reflector) Subscription() uint32 { return r.sub }
 
-// Asked returns the time of the last frame of the current subscription or, before the
-// first frame, of the subscription. It returns zero without a subscription.
+// Asked returns when the last frame of the current subscription arrived or, before the
+// first frame, when the reflector subscribed. It returns zero without a subscription.
 func (r *Reflector) Asked() int64 {
 	if r.sub == 0 {
 		return 0
@@ -165,8 +165,8 @@ func (r *Reflector) Asked() int64 {
 	return r.asked
 }
 
-// Delayed records that a large message keeps the connection busy, so the
-// silence of this subscription is no failure.
+// Delayed records that a large message keeps the connection busy. The subscription is
+// then not replaced for its silence.
 func (r *Reflector) Delayed() {
 	if r.sub != 0 {
 		r.asked = r.now
@@ -245,8 +245,8 @@ func (r *Reflector) subscribe() {
 	r.out = append(f.Append(r.out), requests...)
 }
 
-// resumes reports whether a subscription resumes from the current state. This is the next
-// subscription, or the current one if its response has not arrived yet.
+// resumes reports whether a subscription resumes from the current state. The subscription
+// is the next one, or the current one if its response has not arrived yet.
 func (r *Reflector) resumes() bool { return r.cacher.Ready() && !r.relist && !r.continues() }
 
 // continues reports whether a list is in progress, which the next subscription continues.
@@ -370,7 +370,7 @@ func (r *Reflector) state() api.State {
 	return api.StateReconnecting
 }
 
-// progress records that the collection is complete up to now.
+// progress records that the collection is up to date.
 func (r *Reflector) progress() {
 	r.progressAt = r.now
 	r.phase, r.status, r.missed = following, nil, nil

@@ -118,6 +118,5 @@ func (s *Restored) End() bool {
 	return r.schema && r.cacher.Ready()
 }
 
-// Current reports whether the state is still the restored one, because no list has
-// replaced it.
+// Current reports whether the state is the restored one, which no list has replaced.
 func (s *Restored) Current() bool { return s.ended && s.reflector.Relists == 0 }

@@ -36,7 +36,7 @@ func (c *condition) add(t fieldTerm) {
 	c.exact, c.value = true, t.value
 }
 
-// close finishes the condition after the last call of add.
+// close finishes the condition after the last call to add.
 func (c *condition) close() {
 	lite.SortStrings(c.not)
 	if c.exact {

@@ -12,8 +12,8 @@ import (
 //	selector = [ term ] { "," [ term ] }
 //	term     = field ( "=" | "==" | "!=" ) value
 //
-// Whitespace is significant: it belongs to the adjacent field or value (FS2). In
-// a value, a backslash precedes each backslash, comma and equals sign (FS4).
+// Whitespace is significant: it belongs to the adjacent field or value (FS2). In a value,
+// a backslash must precede each backslash, comma and equals sign (FS4).
 func ParseFields(text string) (Fields, error) {
 	var parsed []parsedTerm
 	for at := 0; at <= len(text); {

@@ -9,7 +9,7 @@ const (
 	LimitValues       = "max-selector-values"
 )
 
-// Limits limit the selectors of one request. A value of zero means no limit.
+// Limits restricts the selectors of one request. A value of zero means no limit.
 type Limits struct {
 	// Bytes limits the total length of both selector texts.
 	Bytes int

@@ -75,7 +75,7 @@ func TestMemo_AgreesWithSelectorUnderReuse(t *testing.T) {
 	assert.Greater(t, refused, 1000)
 }
 
-// The size of a Memo is bounded for any ID.
+// A Memo has a bounded size, even for large IDs.
 func TestMemoIsBounded(t *testing.T) {
 	l := parseLabels(t, "app=web")
 	web, db := labelSet("app", "web"), labelSet("app", "db")

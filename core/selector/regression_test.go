@@ -10,9 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// This file contains findings of differential fuzzing against k8s.io/apimachinery
-// v0.37.2. A comment names each intended difference; both implementations agree on the
-// rest.
+// This file contains cases from differential fuzzing against k8s.io/apimachinery v0.37.2.
+// A comment names each intended difference; both implementations agree on the rest.
 
 // Intended difference: a set requirement with duplicate values prints each value once
 // (LS10), and `in` with one distinct value is an exact match. The library removes
@@ -69,8 +68,8 @@ func TestDoubledCommasInASetAreEmptyValues(t *testing.T) {
 	}
 }
 
-// NUL directly after a token is skipped. Before a token it ends the text; the grammar
-// must allow an end there.
+// A NUL byte directly after a token is skipped. A NUL byte before a token ends the text,
+// and the grammar must allow the end there.
 func TestNULEndsATokenOrTheText(t *testing.T) {
 	for text, want := range map[string]string{
 		"a,\x00b": "a,b", "a=\x00b": "a=b", "a=\x00\x00": "a=", "a in (b\x00)": "a in (b)", "a \x00b": "a",
