@@ -93,8 +93,8 @@ func (f *kubernetesFeed) put(o *kubewatch.Object) error {
 	return f.collection.reflector.Direct().Object(&put)
 }
 
-// Progress implements kubewatch.Handler. A version that is not current becomes the
-// version to resume from, but does not count as progress.
+// Progress implements kubewatch.Handler. Until the watch has caught up with the server,
+// p.Complete only sets the version to resume from, and does not count as progress.
 func (f *kubernetesFeed) Progress(p kubewatch.Progress) error {
 	if !p.Current() {
 		return f.collection.reflector.Receive(&wire.Events{ResourceVersion: p.Complete}, 0)

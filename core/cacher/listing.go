@@ -179,7 +179,7 @@ func (l *Listing) keepLastGood(old *store.Store) {
 
 // keepNewer keeps versions that are newer than those in the list. The list contains
 // an older version if the newest one is unreadable and the sender of the list has an
-// older last good version. An object never goes back in time.
+// older last good version. Without keepNewer, a single object would go back in time.
 func (l *Listing) keepNewer(old *store.Store, rv api.ResourceVersion) {
 	c := l.cacher
 	if rv < c.at.Version {

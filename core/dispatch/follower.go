@@ -89,8 +89,8 @@ func (r *Follower) NotifyNext() {
 func (r *Follower) NotifyOnProgress() { r.awaitsProgress = true }
 
 // Wake wakes the idle followers that the event at a position matches. A follower
-// whose filter has exhausted its meter is woken without evaluation. That follower
-// reads the event once its meter is granted more.
+// whose filter has exhausted its meter is woken without evaluation. It evaluates the
+// event once its meter is granted more evaluations.
 func (s *Followers) Wake(e *history.Event, position int) {
 	if len(s.all) == 0 {
 		return

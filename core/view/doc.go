@@ -21,8 +21,9 @@
 // depend on other collections, so the engine sets them before each patch with SetOwners.
 //
 // A window is positioned by an offset or by an anchor. An anchor is a version of an
-// object, and the window stays at the position of that version in the order. The first
-// patch after a move chooses the version of the anchor. Each patch counts the rows before
+// object, and the window stays at the position of that version in the order. A move names
+// only the object: the next patch anchors the window at the version of the object in the
+// window last returned, or else at its current version. Each patch counts the rows before
 // the anchor, and reports the resulting offset.
 //
 // A patch is the difference between the window last returned and the current one,

@@ -22,8 +22,8 @@ func NewSet(c *cacher.Cacher) *Set { return &Set{cacher: c} }
 
 // Open opens a view on a collection with a known schema, or returns a status if the query
 // is invalid. The view has no rows before [View.Build] has evaluated all objects. Open
-// copies the strings that it retains. now is the time that ages refer to, in milliseconds
-// since the epoch.
+// copies the strings that it retains. Ages are relative to now, in milliseconds since the
+// epoch.
 func (s *Set) Open(q *wire.OpenView, now int64) (*View, *api.Status) {
 	v, status := newView(s, q, now)
 	if status != nil {

@@ -99,7 +99,7 @@ func (e *enforced) Rules(ctx context.Context, token string, user *User, namespac
 // Expired reports whether the user's token has expired.
 func (u *User) Expired(now time.Time) bool { return !u.Expires.IsZero() && !u.Expires.After(now) }
 
-// TokenExpired returns the 401 that ends the grants of an expired token.
+// TokenExpired returns the 401 for an expired token.
 func TokenExpired() *api.Status {
 	return api.Unauthorized("the token has expired: connect again with a new one")
 }

@@ -233,7 +233,7 @@ func (w *Watch) End() (end WatchEnd, ended bool) {
 }
 
 // grant grants new credit to the engine once half of the credit is used, so that one
-// command suffices for many events. If ctx ends first, a later call grants the credit.
+// command suffices for many events. If ctx is done first, a later call grants the credit.
 func (w *Watch) grant(ctx context.Context) {
 	w.taken++
 	if w.taken < (w.open.Credit+1)/2 {

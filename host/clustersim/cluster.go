@@ -146,7 +146,7 @@ func (c *Cluster) Planned() []Planned {
 	return all
 }
 
-// Run changes the cluster at about the configured rate until ctx ends or a write fails,
+// Run changes the cluster at about the configured rate until ctx is done or a write fails,
 // and returns the reason. It does not catch up after a slow write: it makes at most the
 // changes of a tenth of a second at once.
 func (c *Cluster) Run(ctx context.Context) error {

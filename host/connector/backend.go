@@ -103,7 +103,7 @@ type answered[T any] struct {
 	err   error
 }
 
-// await returns the answer, or an error if ctx ends or the connector closes first.
+// await returns the answer, or an error if ctx is done or the connector closes first.
 func await[T any](ctx context.Context, c *Connector, answer <-chan answered[T]) (T, error) {
 	var none T
 	select {

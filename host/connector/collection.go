@@ -227,8 +227,8 @@ func (col *collection) update(f func(now int64)) {
 	col.wind()
 }
 
-// request is like update, but first advances the clock of the cacher. Deadlines of
-// requests that f makes therefore start at the current time.
+// request is like update, but first advances the clock of the cacher. The deadlines of
+// requests that f makes are therefore computed from the current time.
 func (col *collection) request(f func(*cacher.Cacher)) {
 	col.update(func(now int64) {
 		col.cacher.Tick(now)

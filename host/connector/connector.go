@@ -78,7 +78,7 @@ func New(config Config) *Connector {
 }
 
 // Close stops the upstream watches, sends the readers the closing status, and waits
-// until every goroutine has ended. If ctx ends first, it closes the remaining
+// until every goroutine has ended. If ctx is done first, it closes the remaining
 // connections and returns the context's error.
 func (c *Connector) Close(ctx context.Context) error {
 	c.mu.Lock()

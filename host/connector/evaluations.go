@@ -134,7 +134,7 @@ func newLimiter(perSecond int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), perSecond)
 }
 
-// pace waits until a limiter admits the given cost. It returns an error if ctx ends first.
+// pace waits until a limiter admits the given cost. It returns an error if ctx is done first.
 // A cost above the burst, the allowance of one second, counts as the burst.
 func (c *Connector) pace(ctx context.Context, l *limit.Limit, limiter *rate.Limiter, cost int) error {
 	wait := limiter.ReserveN(time.Now(), min(cost, limiter.Burst())).Delay()

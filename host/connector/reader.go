@@ -94,7 +94,7 @@ type reader struct {
 	stopWatching  func() bool // cancels the registration of tokenWithdrawn; nil if there is none
 }
 
-// Serve serves one reader until the reader leaves or violates the protocol, ctx ends, or
+// Serve serves one reader until the reader leaves or violates the protocol, ctx is done, or
 // the connector closes. It closes conn. It returns nil if the reader left, a *api.Status
 // if the connector ended the connection, and the error of conn otherwise.
 func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {

@@ -58,7 +58,7 @@ type reviews struct {
 	timer *time.Timer
 }
 
-// startReviews starts to repeat expired decisions, until ctx ends. If the policy cannot
+// startReviews starts to repeat expired decisions, until ctx is done. If the policy cannot
 // decide, the rights stay granted. The caller cancels ctx before it calls stop, which
 // waits for a running review.
 func (r *reader) startReviews(ctx context.Context) (stop func()) {

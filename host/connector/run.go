@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// run streams from the source to the collection until ctx ends or the schema changes. It
+// run streams from the source to the collection until ctx is done or the schema changes. It
 // runs in the goroutine of the upstream watch, which also processes all output of the
 // source.
 func (col *collection) run(ctx context.Context, decoder *decoder) {

@@ -172,9 +172,8 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// lockHolder is a Timings that keeps the connector's lock held after the first list of a
-// resource, until the channel released is closed. The connector calls InitialSync under
-// its lock.
+// lockHolder is a Timings that blocks in InitialSync until released is closed. The
+// connector calls InitialSync under its lock, after the first list of a resource.
 type lockHolder struct{ held, released chan struct{} }
 
 func (l lockHolder) InitialSync(api.Resource, time.Duration) {

@@ -234,7 +234,7 @@ func (s *sender) trySend() {
 
 // guard cancels ctx if a write takes longer than WriteTimeout. One timer serves all
 // writes: it fires at the earliest time at which the current or the next write can exceed
-// the limit. The timer ends when stop is called, or at its next run after ctx ends.
+// the limit. The timer ends when stop is called, or at its next run after ctx is done.
 func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (stop func() bool) {
 	timeout := s.connector.config.Limits.Duration(limit.WriteTimeout)
 	var timer *time.Timer

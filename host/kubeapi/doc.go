@@ -60,6 +60,7 @@
 // # Where it runs
 //
 // Besides the standard library and the protobuf field decoder, the package imports
-// only the core, packages access and limit, and small helpers. The same code serves
-// from a connector, from the module under wazero, and at the edge under GOOS=js.
+// only the core, packages access and limit, and small helpers. The same code serves the
+// cache of a connector, the cache of a Go client, whose module runs in wazero, and the
+// cache at the edge, where it is compiled with GOOS=js.
 package kubeapi

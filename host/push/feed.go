@@ -35,7 +35,7 @@ type feed struct {
 // feeds.
 var errNoFeed = errors.New("the server is not the feed of an edge, because it treats the connector as a reader: give the URL of a feed, such as wss://edge.example.com/feed")
 
-// serve executes the commands of the edge until the connection or ctx ends.
+// serve executes the commands of the edge until the connection ends or ctx is done.
 func (f *feed) serve(ctx context.Context, ping time.Duration) error {
 	ws := f.conn.WebSocket()
 	defer ws.CloseNow()

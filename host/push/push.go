@@ -116,7 +116,7 @@ func loopback(host string) bool {
 	return err == nil && address.IsLoopback()
 }
 
-// Run feeds the edge until ctx ends, and then returns nil. It returns a
+// Run feeds the edge until ctx is done, and then returns nil. It returns a
 // [*RefusedError] if the edge, or an object of the first division, permanently
 // refuses the first connection. It also fails if the first division is invalid or
 // the server is not an edge.
@@ -142,7 +142,7 @@ func (p *Pusher) Run(ctx context.Context) error {
 	}
 }
 
-// feedAll feeds all objects until ctx ends, or until the division changes and it returns
+// feedAll feeds all objects until ctx is done, or until the division changes and it returns
 // errDivided. For the first division, it also returns an error when an object permanently
 // refuses its first connection.
 func (p *Pusher) feedAll(ctx context.Context, objects []object, first bool) error {
@@ -163,7 +163,7 @@ func (p *Pusher) feedAll(ctx context.Context, objects []object, first bool) erro
 }
 
 // retry calls act with increasing pauses until act reports that it is done. It returns
-// the error of the last call, or nil if ctx has ended.
+// the error of the last call, or nil if ctx is done.
 func (p *Pusher) retry(ctx context.Context, act func() (done bool, err error)) error {
 	var pauses backoff.Pauses
 	for {

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// Source records the changes of a source until ctx ends, and then returns nil. If progress
+// Source records the changes of a source until ctx is done, and then returns nil. If progress
 // is not nil, Source calls it with each version that it has recorded. If a stream fails,
 // Source resumes it. If a stream fails without progress, or cannot be resumed, Source
 // returns the error.

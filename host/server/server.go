@@ -272,7 +272,7 @@ func (s *Server) Serve(listener net.Listener) error {
 func (s *Server) Drain() { s.draining.Store(true) }
 
 // Shutdown stops listening, sends the closing status to readers, and waits until every
-// connection has ended. If ctx ends first, it returns the error of ctx. It does not close
+// connection has ended. If ctx is done first, it returns the error of ctx. It does not close
 // the connector.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
@@ -283,7 +283,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return err
 	}
 	done := make(chan struct{})
-	go func() { // outlives Shutdown if ctx ends first
+	go func() { // outlives Shutdown if ctx is done first
 		s.serving.Wait()
 		close(done)
 	}()

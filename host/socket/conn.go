@@ -139,7 +139,7 @@ func (c *Conn) write(ctx context.Context, opcode byte, message []byte) error {
 	return c.frames.send(opcode, message)
 }
 
-// begin begins a write, or returns the error of ctx if ctx has ended. If ctx ends before
+// begin begins a write, or returns the error of ctx if ctx is done. If ctx is done before
 // done is called, the connection is closed.
 func (c *Conn) begin(ctx context.Context) error {
 	if c.ctx != ctx {

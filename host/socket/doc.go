@@ -5,6 +5,6 @@
 // connections. This package writes the frames of messages, pings and pongs
 // (frameconn.go). The library has no write that fails instead of blocking. It also closes
 // a connection if a ping or a pong waits for five seconds, but a long message on a slow
-// link delays them longer. Its overhead is a fifth of the time for writing a short
-// message.
+// link delays them longer. For a short message, the library's own overhead is a fifth of
+// the time of a write.
 package socket

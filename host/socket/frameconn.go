@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// frameConn is the connection below a WebSocket. It writes all frames except those that
-// the library writes itself, such as close frames. The package documentation explains
-// why.
+// frameConn is the connection below a WebSocket. It encodes and writes the frames of
+// messages, pings and pongs. The library writes close frames with Write. The package
+// documentation explains why.
 type frameConn struct {
 	mu      sync.Mutex // held during a write, even while the write blocks
 	closing bool       // a close frame was written, so no further message may be written

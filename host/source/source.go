@@ -16,7 +16,7 @@ type Source interface {
 	// Resources returns the resources that the source can serve, sorted by name.
 	Resources(ctx context.Context) ([]api.Resource, error)
 
-	// Stream passes the state of a resource and its changes to sink until ctx ends or the
+	// Stream passes the state of a resource and its changes to sink until ctx is done or the
 	// source fails. It never returns a nil error. Except for Wanted, it calls the methods
 	// of sink only from the goroutine that called Stream.
 	//
@@ -28,7 +28,7 @@ type Source interface {
 	// delivered revision, or that "from" is greater than the latest revision. The caller
 	// must list again. A source that may lag behind the store returns a 504 if "from" is
 	// too large. After any other error, the caller can retry from the last delivered
-	// revision. If ctx has ended, Stream returns ctx.Err(). If a method of sink returns
+	// revision. If ctx is done, Stream returns ctx.Err(). If a method of sink returns
 	// an error, Stream returns it unchanged. A *SchemaChangedError means that the
 	// resource has a new schema.
 	Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink Sink) error

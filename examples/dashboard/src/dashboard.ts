@@ -243,7 +243,7 @@ export class Dashboard {
     else this.connection.reconnect();
   }
 
-  /** Handles a changed status or schema. A new schema opens the views, because queries need it. */
+  /** Handles a changed status or schema. A changed schema affects the queries, so it opens new views. */
   #onCollection(collection: Collection): void {
     if (collection !== this.#collection) return;
     if (this.#isNarrower(this.#state)) return this.#openCollection(this.#state.namespace);

@@ -211,7 +211,7 @@ func (f *demoFlags) check() error {
 	return nil
 }
 
-// quiet returns nil if ctx has ended, because the user has stopped the command, and err
+// quiet returns nil if ctx is done, because the user has stopped the command, and err
 // otherwise.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -288,7 +288,7 @@ func (f *demoFlags) populate(ctx context.Context, client *clientv3.Client, stdou
 }
 
 // live prints the address of the dashboard once the connector has listed the pods. It then
-// changes the cluster until ctx ends.
+// changes the cluster until ctx is done.
 func (f *demoFlags) live(ctx context.Context, h *host, cluster *clustersim.Cluster, stdout io.Writer) error {
 	release, err := h.connector.Hold(ctx, api.Resource{Version: "v1", Name: "pods"})
 	if err != nil {

@@ -315,7 +315,7 @@ func (h *host) logRun(source string) (stopped func()) {
 	return func() { h.log.Info("stopped") }
 }
 
-// run serves until ctx ends or a listener fails. Then it drains, sends readers the closing
+// run serves until ctx is done or a listener fails. Then it drains, sends readers the closing
 // status, and closes the servers and the connector. It returns all errors, joined.
 func (h *host) run(ctx context.Context) error {
 	defer h.files.watch()()

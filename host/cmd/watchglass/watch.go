@@ -44,7 +44,7 @@ limits the watch to 10000 objects, and excludes -o json and --record.` + queryHe
 	return cmd
 }
 
-// watchObjects prints the list and then changes until ctx ends.
+// watchObjects prints the list and then changes until ctx is done.
 func watchObjects(ctx context.Context, r *reading) error {
 	follow := r.watchMatching
 	if !r.flags.readsView() {

@@ -88,7 +88,7 @@ func listed(t *testing.T, path string) (versions map[string]string, objects []ma
 }
 
 // converged waits until the program has the versions of all ConfigMaps that the server
-// lists. It then compares the objects completely.
+// lists. It then compares the complete objects.
 func (d *direct) converged() holding {
 	d.Helper()
 	versions, objects := listed(d.T, "/api/v1/configmaps")

@@ -94,7 +94,7 @@ func (c *crowd) watch(ctx context.Context, selector string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	go func() { // until ctx ends
+	go func() { // until ctx is done
 		for range their.ResultChan() {
 			c.delivered.Add(1)
 		}

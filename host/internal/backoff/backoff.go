@@ -33,7 +33,7 @@ func (p *Pauses) Next(now time.Time) time.Duration {
 	return wait
 }
 
-// Sleep waits for a duration, or until ctx ends.
+// Sleep waits for a duration, or until ctx is done.
 func Sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -125,7 +125,7 @@ func (e *edge) url(scheme, object, path string) string {
 	return scheme + "://" + e.runtime.Address() + "/" + object + "/" + path
 }
 
-// feed makes the connector feed a Durable Object until ctx ends.
+// feed makes the connector feed a Durable Object until ctx is done.
 func (e *edge) feed(ctx context.Context, object string) error {
 	p, err := push.New(push.Config{
 		Connector: e.connector, URL: e.url("ws", object, "feed"), Resources: []api.Resource{pods},

@@ -81,7 +81,7 @@ func startUntilReady(ctx context.Context, start func() (*process, error), ready 
 	}
 }
 
-// pause waits for a duration. It returns true, or false if ctx ends first.
+// pause waits for a duration. It returns true, or false if ctx is done first.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

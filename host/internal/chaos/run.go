@@ -290,7 +290,7 @@ func (r *run) same(ctx context.Context, reader reader, rv api.ResourceVersion, a
 	})
 }
 
-// until calls f until f returns nil. If ctx ends first, it returns errNotConverged with the
+// until calls f until f returns nil. If ctx is done first, it returns errNotConverged with the
 // last error of f.
 func until(ctx context.Context, f func() error) error {
 	for {

@@ -61,7 +61,7 @@ func main() {
 	}
 }
 
-// run runs the edge until ctx ends.
+// run runs the edge until ctx is done.
 func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
 	if err := listen.Free("-listen", c.listen); err != nil {
 		return err
@@ -109,7 +109,8 @@ type demo struct {
 	front   *front
 }
 
-// open starts and fills an etcd, and starts the runtime. The caller must close the result.
+// open starts an etcd server, populates it with a simulated cluster, and starts the
+// runtime and the front. The caller must close the result.
 func open(ctx context.Context, c config) (opened *demo, err error) {
 	d := &demo{}
 	defer func() {
@@ -166,7 +167,7 @@ func (d *demo) close() error {
 	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
 }
 
-// quiet returns err. If ctx has ended, it returns nil, because then the interrupt caused
+// quiet returns err. If ctx is done, it returns nil, because then the interrupt caused
 // the error.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil {

@@ -50,7 +50,7 @@ func newFront(listen, dir, runtime string) (*front, error) {
 	return f, nil
 }
 
-// run serves until ctx ends.
+// run serves until ctx is done.
 func (f *front) run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { f.server.Close() })()
 	if err := f.server.Serve(f.listener); !errors.Is(err, http.ErrServerClosed) {

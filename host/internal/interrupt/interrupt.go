@@ -100,7 +100,7 @@ func Hangups(ctx context.Context) <-chan struct{} {
 	return h.reload
 }
 
-// Terminated reports whether ctx has ended because of SIGTERM. Orchestrators such as
+// Terminated reports whether ctx is done because of SIGTERM. Orchestrators such as
 // Kubernetes send this signal, and terminals send other signals.
 func Terminated(ctx context.Context) bool {
 	var s Signal

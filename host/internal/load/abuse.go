@@ -29,7 +29,7 @@ type abuse struct {
 	// receiveBuffer is the size in bytes of the kernel's buffer for data that a client
 	// has not read. Zero means the default, which can hold several megabytes.
 	receiveBuffer int
-	// act makes one attempt of one client. It returns when ctx ends, or earlier.
+	// act makes one attempt of one client. It returns when ctx is done, or earlier.
 	act func(ctx context.Context, h *host)
 
 	attempts atomic.Int64 // attempts that have ended
@@ -52,7 +52,7 @@ func abuses(c Config) []*abuse {
 
 const abuser = "user-abuser"
 
-// flood runs all clients of an abuse until ctx ends. Legitimate clients run only once.
+// flood runs all clients of an abuse until ctx is done. Legitimate clients run only once.
 // Abusers share one address; legitimate clients have different addresses.
 func (a *abuse) flood(ctx context.Context, h *host) {
 	var all sync.WaitGroup

@@ -179,7 +179,7 @@ func (r *reader) take(f *wire.Events) {
 	r.rv.Store(uint64(f.ResourceVersion))
 }
 
-// sleep waits for a duration. It returns true, or false if ctx ends first.
+// sleep waits for a duration. It returns true, or false if ctx is done first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -109,7 +109,7 @@ func (k *cluster) object(name string) source.Write {
 	return source.Write{Resource: resource, Key: api.Key("load/" + name), Value: []byte(value)}
 }
 
-// change changes the objects in turn, at the given rate, until ctx ends.
+// change changes the objects in turn, at the given rate, until ctx is done.
 func (k *cluster) change(ctx context.Context, perSecond float64) error {
 	for limiter := rate.NewLimiter(rate.Limit(perSecond), 1); limiter.Wait(ctx) == nil; {
 		slot := int(k.written.Load() % slots)

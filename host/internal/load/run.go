@@ -186,7 +186,7 @@ func (m *measurement) openIdle(ctx context.Context, h *host, i int) error {
 }
 
 // hold opens a connection and sends the frames. In a new goroutine, it calls use and keeps
-// the connection open until ctx ends.
+// the connection open until ctx is done.
 func (m *measurement) hold(ctx context.Context, h *host, i int, frames []byte, use func(context.Context, *reader, []byte)) error {
 	conn, first, err := h.greet(ctx, user(i), frames)
 	if err != nil {

@@ -258,7 +258,7 @@ func (c *crowd) observe(size size, window time.Duration, u *usage) error {
 	return err
 }
 
-// write changes the cluster until ctx ends.
+// write changes the cluster until ctx is done.
 func (c *crowd) write(ctx context.Context, perSecond float64) error {
 	limiter := rate.NewLimiter(rate.Limit(perSecond), 100)
 	for limiter.Wait(ctx) == nil {
@@ -272,8 +272,7 @@ func (c *crowd) write(ctx context.Context, perSecond float64) error {
 }
 
 // printSizing writes the sizing table in Markdown. Each value is the median of the
-// measurements. For the processor time, the table also contains the lowest and the highest
-// value.
+// measurements. For the CPU usage, the table also shows the lowest and the highest value.
 func printSizing(out io.Writer, sizes []size, rows [][]usage) error {
 	text := "| Pods | Changes per second | Readers | Informers | CPU time to start | CPU | lowest to highest | Memory | Peak |\n" +
 		"|---|---|---|---|---|---|---|---|---|\n"

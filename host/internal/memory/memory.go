@@ -103,7 +103,7 @@ type Guard struct {
 	keep    []int // for each crowd, the number of readers that stay connected
 }
 
-// Run measures the memory every Interval until ctx ends.
+// Run measures the memory every Interval until ctx is done.
 func (g *Guard) Run(ctx context.Context) {
 	ticker := time.NewTicker(Interval)
 	defer ticker.Stop()

@@ -62,7 +62,7 @@ func (w *Watcher) Add(g Group) error {
 	return nil
 }
 
-// Run watches the files until ctx ends. When it receives a value from the channel now, it
+// Run watches the files until ctx is done. When it receives a value from the channel now, it
 // loads every group immediately, even if no file has changed.
 func (w *Watcher) Run(ctx context.Context, now <-chan struct{}) {
 	timer := time.NewTimer(Interval)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// command returns a command that is killed when ctx ends.
+// command returns a command that is killed when ctx is done.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.WaitDelay = 10 * time.Second

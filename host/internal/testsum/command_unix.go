@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// command returns a command that is killed when ctx ends. The processes that it has started
+// command returns a command that is killed when ctx is done. The processes that it has started
 // are killed too if they are still in its process group.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)

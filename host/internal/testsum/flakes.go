@@ -85,7 +85,7 @@ func (f *flakes) repeatAll(ctx context.Context, units []unit, count, jobs int) e
 	})
 }
 
-// repeat runs a unit count times, or until ctx ends. It does not count a run that the end
+// repeat runs a unit count times, or until ctx is done. It does not count a run that the end
 // of ctx interrupts.
 func (f *flakes) repeat(ctx context.Context, u unit, count int) error {
 	start := time.Now()
@@ -117,7 +117,7 @@ func (f *flakes) repeat(ctx context.Context, u unit, count int) error {
 	return nil
 }
 
-// once runs a unit once and returns the failures. If ctx ends during the run, it returns no
+// once runs a unit once and returns the failures. If ctx is done during the run, it returns no
 // failures.
 func (f *flakes) once(ctx context.Context, u unit) []result {
 	var results []result

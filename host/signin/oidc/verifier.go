@@ -84,7 +84,7 @@ func (v *Verifier) Ready() error {
 }
 
 // Run loads the configuration and the keys of the issuer. It retries until a load succeeds
-// or ctx ends.
+// or ctx is done.
 func (v *Verifier) Run(ctx context.Context) {
 	var pauses backoff.Pauses
 	for ctx.Err() == nil && v.Ready() != nil {

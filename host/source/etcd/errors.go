@@ -12,7 +12,7 @@ import (
 )
 
 // explain converts an error of etcd's client to one that source.Source specifies, with
-// advice for the operator. If ctx has ended, it returns ctx.Err().
+// advice for the operator. If ctx is done, it returns ctx.Err().
 func (st *stream) explain(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -41,7 +41,7 @@ func (s *Source) unanswered(ctx context.Context, when string) error {
 }
 
 // watchConnection calls giveUp after ConnectTimeout without a connection. It returns when
-// ctx ends. A call of giveUp also ends ctx.
+// ctx is done. A call of giveUp also ends ctx.
 func (s *Source) watchConnection(ctx context.Context, giveUp context.CancelCauseFunc) {
 	connection := s.client.ActiveConnection()
 	for ctx.Err() == nil {

@@ -58,7 +58,7 @@ func (st *stream) watch(ctx context.Context) error {
 	}
 }
 
-// causeOr returns the cause of ctx if ctx has ended, because gRPC's own error would be
+// causeOr returns the cause of ctx if ctx is done, because gRPC's own error would be
 // "canceled". Otherwise it returns err.
 func causeOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {

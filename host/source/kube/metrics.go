@@ -74,7 +74,7 @@ type polledRaw struct {
 // newMetricsIdentity returns a suffix for cluster IDs, which is unique to this process.
 func newMetricsIdentity() string { return " metrics " + crand.Text() }
 
-// poll lists a resource once per interval until ctx ends or a list fails. A connector
+// poll lists a resource once per interval until ctx is done or a list fails. A connector
 // streams the resource only while readers use it, so an unused resource is not polled.
 func (s *Source) poll(ctx context.Context, schema *api.Schema, cluster string, from api.ResourceVersion, sink source.Sink) error {
 	if err := sink.Identify(cluster + s.metricsIdentity); err != nil {

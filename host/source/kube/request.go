@@ -23,7 +23,7 @@ func (s *Source) get(ctx context.Context, path string, query url.Values) (*http.
 	return s.client.Load().Do(req)
 }
 
-// transportError returns the cause of ctx if ctx has ended. Otherwise it returns err
+// transportError returns the cause of ctx if ctx is done. Otherwise it returns err
 // without the URL, because the caller's message already contains the address.
 func transportError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {

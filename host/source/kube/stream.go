@@ -81,7 +81,7 @@ func (s *Source) newStream(found *resource, sink source.Sink, cluster string) *s
 	return st
 }
 
-// run delivers the collection until ctx ends or the stream fails.
+// run delivers the collection until ctx is done or the stream fails.
 func (st *stream) run(ctx context.Context, from api.ResourceVersion) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer st.running.Wait()
