@@ -24,7 +24,7 @@ func (v *View) NextTick() int64 {
 	return max(v.ages.next, v.ticked+minTickMillis)
 }
 
-// Tick advances the time that ages refer to, and updates the rows that enter or leave the
+// Tick advances the time to which ages are relative, and updates the rows that enter or leave the
 // view.
 func (v *View) Tick(now int64) {
 	if v.build != nil {

@@ -25,7 +25,7 @@ type matcher struct {
 	labels     bool          // the condition reads labels
 	// plain means that the view has no namespaces, owners, search or condition.
 	plain bool
-	// now is the time that ages refer to.
+	// now is the time to which ages are relative.
 	now int64
 }
 

@@ -62,7 +62,7 @@ class TooLarge extends Error {}
 /** Thrown when the engine refuses a snapshot, for example because of a relist. */
 class Refused extends Error {}
 
-/** The persistence of one engine, which stores and restores its collections. */
+/** Stores and restores the collections of one engine. */
 export class Persistence {
   readonly #database: Database;
   readonly #owner: string;
