@@ -85,7 +85,7 @@ type Object interface {
 
 // ListOptions are the options of a Kubernetes list.
 type ListOptions struct {
-	// Client is the user or address to whose allowance selector evaluations are charged.
+	// Client is the user or address that is charged for selector evaluations.
 	Client          string
 	Namespace       string
 	Selection       selector.Selection
@@ -110,7 +110,7 @@ type List struct {
 
 // WatchOptions are the options of a Kubernetes watch.
 type WatchOptions struct {
-	// Client is the user or address to whose allowance selector evaluations are charged.
+	// Client is the user or address that is charged for selector evaluations.
 	Client            string
 	Namespace         string
 	Selection         selector.Selection
@@ -125,10 +125,10 @@ type WatchOptions struct {
 
 // Watch is a running watch. Only one goroutine may use it.
 type Watch interface {
-	// Next waits for events and returns the available ones in order: at least one, and a
-	// bounded number. The events are valid until the next call of Next. An error reports
-	// why the watch ended: io.EOF after a normal end, such as a timeout. The client
-	// receives any other error as an ERROR event.
+	// Next waits for at least one event and returns a bounded number of available events in
+	// order. The events are valid until the next call to Next. An error reports why the watch
+	// ended: io.EOF after a normal end, such as a timeout. The client receives any other error
+	// as an ERROR event.
 	Next(ctx context.Context) ([]Event, error)
 	// Close ends the watch and drops queued events. The caller must call Close exactly
 	// once.

@@ -46,7 +46,7 @@ func decodeReview(mediaType string, body []byte, resource *Resource) (*review, *
 	return decoded, nil
 }
 
-// protobufPrefix starts every protobuf body of Kubernetes. The rest of the body is a
+// protobufPrefix is the prefix of every Kubernetes protobuf body. The rest of the body is a
 // message of type k8s.io.apimachinery.pkg.runtime.Unknown.
 var protobufPrefix = []byte("k8s\x00")
 

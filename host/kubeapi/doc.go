@@ -6,9 +6,9 @@
 //
 // [Handler.ServeHTTP] authenticates the token. route.go parses the path, accept.go the
 // requested representation, and params.go the options. Discovery calls
-// [Backend.Resources]. Every other request becomes one Get, List or Watch call of the
-// [Backend], which implements rules C8 to C12 and C38 to C52. encoder.go and table.go
-// write the response. The JSON of an object is copied without decoding it.
+// [Backend.Resources]. Each read becomes one Get, List or Watch call to the [Backend], which
+// implements rules C8 to C12 and C38 to C52. encoder.go and table.go write the response. The
+// JSON of an object is copied without decoding it.
 //
 // # Watches
 //

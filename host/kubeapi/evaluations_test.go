@@ -16,8 +16,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// When a user has spent its allowance of selector evaluations, the running list of that
-// user waits, and further lists are refused. Other users are unaffected.
+// When a user has used up the allowance of selector evaluations, the user's running list waits,
+// and further lists are refused. Other users are unaffected.
 func TestAListOfAUserWithoutEvaluationsIs429(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, 1000)
 	rules := &book{rights: map[string][]string{"ann": {"*"}, "eve": {"*"}}}

@@ -28,7 +28,7 @@ func (o *output) WriteHeader(code int) {
 }
 
 const (
-	// gzipFrom is the size, in bytes, from which a response is compressed. Compressing a
+	// gzipFrom is the minimum size, in bytes, of responses that are compressed. Compressing a
 	// smaller response takes more time than it saves.
 	gzipFrom = 128 << 10
 	// chunkBytes is the number of buffered bytes at which lists and watches write to the

@@ -7,10 +7,10 @@ import "github.com/watchglass/watchglass/core/api"
 // reports whether the list must also contain the following pages, because the client
 // requested no limit.
 //
-// A limit above size is reduced, which clients must expect (rule P16). Without pages,
-// resourceVersion=0 ignores the limit (rule C40), and any other version together with a
-// limit means exactly that version. InPages therefore requests the latest state, which
-// satisfies the original options (rule C39).
+// A limit above size is reduced, which clients must expect (rule P16). Kubernetes ignores a
+// limit with resourceVersion=0 (rule C40), and takes any other version with a limit as the exact
+// version. InPages therefore requests a state that is not older, which satisfies the original
+// options (rule C39).
 func (o *ListOptions) InPages(size uint32) (all bool) {
 	if o.Limit > 0 && o.ResourceVersion != "0" {
 		o.Limit = min(o.Limit, size)

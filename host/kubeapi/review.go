@@ -12,9 +12,9 @@ import (
 // reviewGap is the shortest time between two reviews of a watch.
 const reviewGap = time.Second
 
-// reviewed is a watch whose authorization is reviewed regularly. It ends with a 403 if
-// the user loses the right, and with a 401 if the token is withdrawn or expires. The
-// client then lists or watches again with its current token.
+// reviewed is a watch whose authorization is reviewed regularly. It ends with a 403 if the user
+// loses access, and with a 401 if the token is withdrawn or expires. The client then lists or
+// watches again with its current token.
 type reviewed struct {
 	Watch
 	handler *Handler

@@ -12,9 +12,9 @@ import (
 
 // seats limits concurrent requests. A heavy request takes several seats. A request is
 // refused if its client would then hold more seats than are free before the request.
-// With small requests, one client can therefore take half of the seats, a second client
-// half of the rest, and some seats always remain free for another client. One heavy
-// request may take all free seats.
+// With small requests, one client can therefore take half of the seats, and a second client half
+// of the rest. Some seats always remain free for another client. One heavy request may take all
+// free seats.
 type seats struct {
 	limits *limit.Set
 	limit  *limit.Limit

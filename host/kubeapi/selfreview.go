@@ -173,8 +173,8 @@ func (h *Handler) answerReview(ctx context.Context, req *request, asked *review)
 	return mayGetPath(asked.Spec.NonResource), nil
 }
 
-// mayRead returns an accessStatus: whether this API would serve a request of the user with
-// these attributes, and why. If it cannot decide, it returns a status.
+// mayRead returns an accessStatus: whether this API would serve a user's request with these
+// attributes, and the reason. If the decision fails, it returns an error status.
 func (h *Handler) mayRead(ctx context.Context, user *access.User, a *resourceAttributes) (any, *api.Status) {
 	resource := api.Resource{Group: a.Group, Version: a.Version, Name: a.Resource}
 	request := access.Request{Resource: resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name, Verb: a.Verb}
@@ -204,9 +204,8 @@ func (h *Handler) mayRead(ctx context.Context, user *access.User, a *resourceAtt
 	return accessStatus{Reason: access.Reason(refused, user, request)}, nil
 }
 
-// servedVersion returns r with the version that this API serves if r names no
-// version, or unchanged if r is not served. Policies other than a kube-apiserver need
-// a version to authorize a read.
+// servedVersion returns r with the served version if r names no version. If r is not served, it
+// returns r unchanged. Policies other than a kube-apiserver need a version to authorize a read.
 func (h *Handler) servedVersion(ctx context.Context, r api.Resource) (api.Resource, error) {
 	if r.Version != "" && r.Version != "*" {
 		return r, nil
@@ -228,8 +227,8 @@ func withVersion(r api.Resource, version string) api.Resource {
 	return r
 }
 
-// mayGetPath returns the decision whether a user may get a path without a resource. Every
-// authenticated user may get all served paths.
+// mayGetPath decides whether a user may get a non-resource path. Every authenticated user may
+// get all served paths.
 func mayGetPath(a *nonResourceAttributes) accessStatus {
 	switch p := parseRoute(a.Path); {
 	case a.Verb != "get" && a.Verb != "head":
@@ -240,8 +239,8 @@ func mayGetPath(a *nonResourceAttributes) accessStatus {
 	return accessStatus{Allowed: true}
 }
 
-// served returns the rules that concern reads of this API, and the rules that apply to
-// every authenticated user.
+// served returns the rules that permit reads through this API, and the rules that apply to every
+// authenticated user.
 func served(rules *access.Rules) *access.Rules {
 	s := &access.Rules{Incomplete: rules.Incomplete, EvaluationError: rules.EvaluationError}
 	for _, rule := range rules.Resources {

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// shedPercent is the percentage of all watches that one call of Shed ends.
+// shedPercent is the percentage of all watches that one call to Shed ends.
 const shedPercent = 1
 
 // openWatches contains the watches that Shed can end.

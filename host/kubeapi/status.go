@@ -47,7 +47,7 @@ type statusCause struct {
 // AppendStatus appends a v1 Status (rules P6, P18, P20).
 func AppendStatus(dst []byte, s *api.Status) []byte { return appendStatus(dst, s, statusDetails{}) }
 
-// appendStatus is like AppendStatus, and adds the given details.
+// appendStatus is like AppendStatus, but adds the given details.
 func appendStatus(dst []byte, s *api.Status, about statusDetails) []byte {
 	o := statusObject{
 		Kind: "Status", APIVersion: "v1", Metadata: statusMetadata{s.Continue}, Status: "Failure",

@@ -141,7 +141,7 @@ func TestP7_ErrorBeforeTheStreamIsAnHTTPStatus(t *testing.T) {
 }
 
 // The object of a bookmark contains only its kind, apiVersion and resourceVersion (rule
-// W24). A last bookmark precedes the end of the watch.
+// W24). The watch sends a last bookmark before it ends.
 func TestP8_P9_BookmarksContainOnlyTheVersionAndPrecedeTheEnd(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		rv := w.put("a/one", "web")

@@ -30,8 +30,8 @@ var (
 )
 
 // world serves the API from a connector with a memory source. An HTTP server and a client
-// are connected by pipes. Everything in it runs inside a synctest bubble: time is
-// virtual, and a leaked goroutine fails the test.
+// are connected by pipes. Everything runs inside a synctest bubble: time is virtual, and a
+// leaked goroutine fails the test.
 type world struct {
 	t       *testing.T
 	source  *flaky

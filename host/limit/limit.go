@@ -19,25 +19,25 @@ const (
 
 // Limit is one row of the table. Limits are compared by identity and never change.
 type Limit struct {
-	// Name is the flag without its dashes, "max-readers". Clients and metrics see
-	// the same name.
+	// Name is the name of the flag without leading dashes, such as "max-readers". Statuses and
+	// metrics use the same name.
 	Name string
 	// Default is the value in force unless a Set contains another value.
 	Default int64
-	// Automatic describes the default if commands compute it, for example from the memory
-	// of the machine. Default is then in force until a command calls WithDefault.
+	// Automatic describes the default that commands compute, for example from the machine's
+	// memory. Default applies until a command calls WithDefault.
 	Automatic string
 	Unit      Unit
 	// Code is the HTTP status code of a refusal. It is 408 for a slow client, 413
-	// for a large request, and 431 for large headers. Too many requests of one
-	// client get 429, and a full server 503. Zero means that the limit causes no
-	// refusals and is not counted.
+	// for a large request, and 431 for large headers. Excess requests from one client get 429,
+	// and requests to a full server get 503. Zero means that the limit causes no refusals and is
+	// not counted.
 	Code int
-	// Uncounted marks a limit whose refusals are not counted, because the HTTP server
-	// applies the limit by itself.
+	// Uncounted marks a limit whose refusals are not counted, because the HTTP server enforces
+	// the limit.
 	Uncounted bool
-	// Help is the flag's help text. It describes the limited quantity and the effect
-	// at the limit.
+	// Help is the flag's help text. It describes the limited quantity and what happens at the
+	// limit.
 	Help string
 
 	index int
@@ -107,8 +107,7 @@ func (s *Set) With(l *Limit, value int64) *Set {
 	return s
 }
 
-// WithDefault is like With, for a default that a command has computed. Given remains
-// false.
+// WithDefault is like With, but for a computed default: it does not change Given.
 func (s *Set) WithDefault(l *Limit, value int64) *Set {
 	s.values[l.index] = value
 	return s
@@ -125,15 +124,15 @@ func (s *Set) Refuse(l *Limit, message string) *api.Status {
 	return api.LimitReached(l.Code, l.Name, message)
 }
 
-// Count counts a refusal that is reported to the client in another way.
+// Count counts a refusal without creating a Status.
 func (s *Set) Count(l *Limit) {
 	if s != nil {
 		s.refusals[l.index].Add(1)
 	}
 }
 
-// CountStatus counts a refusal that the core made. The Cause of the Status names the
-// limit; CountStatus ignores a Status with any other Cause.
+// CountStatus counts a refusal by the core. The Cause of the Status names the limit; CountStatus
+// ignores a Status with any other Cause.
 func (s *Set) CountStatus(status *api.Status) {
 	if s == nil || status == nil || status.Cause == "" {
 		return
@@ -146,8 +145,7 @@ func (s *Set) CountStatus(status *api.Status) {
 	}
 }
 
-// Refusals returns how often a limit has refused a request since the Set was
-// created.
+// Refusals returns the number of refusals by a limit since the Set was created.
 func (s *Set) Refusals(l *Limit) uint64 {
 	if s == nil {
 		return 0

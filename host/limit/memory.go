@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Unlimited is the value of MaxMemory if the memory of the machine is not known.
+// Unlimited is the value of MaxMemory if the machine's memory size is unknown.
 const Unlimited = 1 << 62
 
 // MaxMemory limits the memory of the process. Package memory measures the memory and

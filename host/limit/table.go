@@ -23,9 +23,9 @@ var (
 
 // These limits apply to all connections. A connection to /watch is authenticated after
 // its Hello. A connection to the Kubernetes API is authenticated while it serves a
-// request with a token. Until then, and in all other cases, a connection counts as not
-// authenticated. Clients behind a proxy share its address, so the limits per address
-// leave room for many users; server.Config.TrustedProxies distinguishes clients.
+// request with a token. At all other times, a connection counts as unauthenticated. Clients
+// behind a proxy share the proxy's address, so the limits per address allow many users;
+// server.Config.TrustedProxies distinguishes clients.
 var (
 	MaxConnectionsPerAddress = define(Limit{
 		Name: "max-connections-per-address", Default: 5000, Unit: Count, Code: http.StatusTooManyRequests,
@@ -52,7 +52,7 @@ var (
 		Name: "max-watches", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "concurrent watches of the Kubernetes API; more get 429, and so does a user or address that has more than remain for others",
 	})
-	// The default is that of kube-apiserver for concurrent non-mutating requests.
+	// The default equals that of kube-apiserver's --max-requests-inflight.
 	MaxRequests = define(Limit{
 		Name: "max-requests", Default: 400, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "other requests of the Kubernetes API served concurrently; a list counts once per 1000 objects that it examines, up to 10 times. " +
@@ -101,7 +101,7 @@ var (
 
 // These limits apply to the source.
 var (
-	// The default is etcd's own limit for a request.
+	// The default equals etcd's default for the size of a request.
 	MaxObjectBytes = define(Limit{
 		Name: "max-object-bytes", Default: 3 << 19, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
 		Help: "size of an object's JSON; readers of a larger object get a fault for it and keep its last good version",

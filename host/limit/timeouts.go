@@ -52,7 +52,7 @@ var (
 		Name: "linger", Default: int64(30 * time.Second), Unit: Duration,
 		Help: "time that a resource stays in the cache after its last reader has left",
 	})
-	// The default is that of kube-apiserver.
+	// The default equals that of kube-apiserver.
 	HistoryWindow = define(Limit{
 		Name: "history-window", Default: int64(75 * time.Second), Unit: Duration,
 		Help: "time that the changes of a resource are retained, within max-history-events; a watch that resumes from an older version gets 410",

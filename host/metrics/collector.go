@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// maxScrapes is the number of concurrent requests for metrics. Further requests receive
+// maxScrapes is the maximum number of concurrent requests for metrics. Further requests receive
 // 503.
 const maxScrapes = 4
 
@@ -45,10 +45,10 @@ func counter(name, help string, labels ...string) metric {
 	return metric{prometheus.CounterValue, prometheus.NewDesc("watchglass_"+name+"_total", help, labels, nil)}
 }
 
-// sample sends a value of a metric, with the values of its labels.
+// sample sends a value of a metric, with the metric's label values.
 type sample func(m metric, value float64, labels ...string)
 
-// collector is a prometheus.Collector of metrics that are read at every scrape.
+// collector is a prometheus.Collector that reads its metrics at every scrape.
 type collector struct {
 	metrics []metric
 	read    func(sample)

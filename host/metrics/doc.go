@@ -1,11 +1,11 @@
 // Package metrics exposes a connector and its host to Prometheus.
 //
-// It is the only place that names metrics of the host, with their labels and help texts;
-// OPERATIONS.md lists them. Other packages return statistics, and the collectors here read
-// them at every scrape. A [Timings] collects durations in histograms.
+// Only this package defines the names, labels and help texts of the host's metrics, which
+// OPERATIONS.md lists. Other packages return statistics, and the collectors here read them at
+// every scrape. A [Timings] collects durations in histograms.
 //
-// The label resource names only resources that the connector has listed, so that clients
+// The label "resource" contains only resources that the connector has listed, so that clients
 // cannot create arbitrary series. Package edge implements the metrics of the edge without
-// client_golang, which would more than double the size of the worker. A metric of the edge
-// has the same name if it has the same meaning, and the prefix watchglass_edge otherwise.
+// client_golang, which would more than double the size of the worker. An edge metric shares its
+// name with the host metric of the same meaning, or else has the prefix watchglass_edge.
 package metrics

@@ -51,8 +51,8 @@ func Limits(set *limit.Set) prometheus.Collector {
 	}}
 }
 
-// limitValue returns a value in seconds, bytes or as a count, and infinity for
-// limit.Unlimited.
+// limitValue returns the value of a limit in seconds, in bytes, or as a count. It returns
+// infinity for limit.Unlimited.
 func limitValue(set *limit.Set, l *limit.Limit) float64 {
 	switch {
 	case l.Unit == limit.Duration:
@@ -80,8 +80,8 @@ func KubeAPI(h *kubeapi.Handler) prometheus.Collector {
 	}}
 }
 
-// Reviews returns the metrics of a policy that uses kube-apiserver. Its parameter is a
-// function, so that this package does not depend on Kubernetes' client.
+// Reviews returns the metrics of a policy that uses kube-apiserver. Its parameter is a function,
+// so that this package does not depend on the Kubernetes client.
 func Reviews(read func() access.ReviewStats) prometheus.Collector {
 	reviews := counter("reviews", "Reviews requested from kube-apiserver, by kind.", "kind")
 	cached := gauge("cached_verdicts", "Verdicts of kube-apiserver that are cached, by decision.", "decision")
@@ -115,7 +115,7 @@ func Audit(r *audit.Recorder) prometheus.Collector {
 	}}
 }
 
-// Reloads returns the metrics of files that are loaded again when they change.
+// Reloads returns the metrics of files that are reloaded when they change.
 func Reloads(w *reload.Watcher) prometheus.Collector {
 	reloads := counter("file_reloads", "Certificates, keys and tokens loaded again, by file and result.", "files", "result")
 	return &collector{[]metric{reloads}, func(send sample) {

@@ -13,8 +13,8 @@ import (
 var _ connector.Timings = (*Timings)(nil)
 
 // Timings collects durations in histograms. It implements connector.Timings and
-// prometheus.Collector. The method Ended is for the field Ended of kubeapi.Config. A
-// Timings is safe for concurrent use.
+// prometheus.Collector. Assign the method Ended to kubeapi.Config.Ended. A Timings is safe for
+// concurrent use.
 type Timings struct {
 	delivery    prometheus.Histogram
 	initialSync *prometheus.HistogramVec

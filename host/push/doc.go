@@ -28,21 +28,19 @@
 // belong to. Text messages control sessions. Binary messages belong to the running
 // session; no binary message precedes the first session:
 //
-//	edge       begin N         start session N; a running one ends with it
-//	connector  begun N         binary messages from here on belong to session N
+//	edge       begin N         start session N, and end any running session
+//	connector  begun N         all following binary messages belong to session N
 //	connector  ended N REASON  the connector ended the session
 //
-// [connector.Connector.ServeShard] serves such a session like the session of any other
-// reader. The edge sends Hello and subscribes from the resource version that it has
-// stored. A connection without a session is on standby and carries only pings: the
-// edge uses another connector, or hibernates. The edge begins a new session whenever
-// it has lost its state.
+// [connector.Connector.ServeShard] serves a session like that of any other reader. The edge
+// sends Hello and subscribes from the resource version that it has stored. A connection without
+// a session is on standby and carries only pings, because the edge uses another connector or
+// hibernates. The edge begins a new session whenever it has lost its state.
 //
 // # Failure
 //
 // After a connection ends, the connector reads the token again and reconnects with
-// increasing pauses. A first response of 401, 403, 404 or 409, a redirect, or the
-// protocol of an endpoint for readers indicates a wrong configuration and ends
-// [Pusher.Run]. This applies to the request for the division and to each object of
-// the first division.
+// increasing pauses. A first response of 401, 403, 404 or 409, a redirect, or the protocol for
+// readers indicates a wrong configuration. [Pusher.Run] then returns an error. This applies to
+// the request for the division and to each object of the first division.
 package push

@@ -127,8 +127,8 @@ func samePlan(a, b []object) bool {
 // errDivided reports that the edge now divides its resources differently.
 var errDivided = errors.New("the edge has changed the division of its resources")
 
-// moved reports whether a Durable Object has refused a request with err, and the edge now
-// divides its resources over other objects than known.
+// moved reports whether err is a refusal by a Durable Object, and the edge's division now
+// differs from the known objects.
 func (p *Pusher) moved(ctx context.Context, err error, known []object) bool {
 	var refused *RefusedError
 	if !errors.As(err, &refused) {

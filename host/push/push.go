@@ -41,10 +41,10 @@ type Config struct {
 	// Replace makes the edge discard the data of another cluster.
 	Replace bool
 	// PingInterval is the time between pings on an idle connection. A hibernating edge
-	// responds to pings without waking up. Zero means limit.PingInterval of the connector.
+	// responds to pings without waking up. Zero means the connector's limit.PingInterval.
 	PingInterval time.Duration
-	// Logger receives established connections at level info, and failures at level warn.
-	// Nil means slog.Default.
+	// Logger logs established connections at level info, and failures at level warn. Nil means
+	// slog.Default.
 	Logger *slog.Logger
 }
 
@@ -142,9 +142,9 @@ func (p *Pusher) Run(ctx context.Context) error {
 	}
 }
 
-// feedAll feeds all objects until ctx is done, or until the division changes and it returns
-// errDivided. For the first division, it also returns an error when an object permanently
-// refuses its first connection.
+// feedAll feeds all objects until ctx is done. If the division changes, it returns errDivided.
+// For the first division, it also returns an error when an object permanently refuses its first
+// connection.
 func (p *Pusher) feedAll(ctx context.Context, objects []object, first bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, object := range objects {
@@ -162,8 +162,8 @@ func (p *Pusher) feedAll(ctx context.Context, objects []object, first bool) erro
 	return group.Wait()
 }
 
-// retry calls act with increasing pauses until act reports that it is done. It returns
-// the error of the last call, or nil if ctx is done.
+// retry calls act with increasing pauses until act returns done. It returns the error of the
+// last call, or nil if ctx is done.
 func (p *Pusher) retry(ctx context.Context, act func() (done bool, err error)) error {
 	var pauses backoff.Pauses
 	for {

@@ -259,8 +259,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// After the edge has accepted a connection, the pusher retries after a refusal, because it
-// may be temporary, for example during a token renewal or a deployment.
+// After the edge has accepted a connection, the pusher retries after a refusal. The refusal may
+// be temporary, for example during a token renewal or a deployment.
 func TestLaterRefusalIsRetried(t *testing.T) {
 	e := startEdge(t)
 	attempts := 0 // needs no lock, because attempts are sequential

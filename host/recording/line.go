@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// Version is the version of the format. Load rejects any other.
+// Version is the version of the format. Load rejects all other versions.
 const Version = 3
 
 // Line is one line of a recording. Its kind determines its fields.
@@ -29,8 +29,8 @@ type Line struct {
 	// ResourceVersion is the version of a state, change, progress, snapshot or list. For a
 	// watch, it is the version from which the watch starts.
 	ResourceVersion api.ResourceVersion `json:"resourceVersion,omitempty,string"`
-	// NotOlderThan is the version that the reader had reached before. Lines of kind subscribe
-	// have it.
+	// NotOlderThan is the version that the reader had already reached. Only lines of kind
+	// subscribe have it.
 	NotOlderThan api.ResourceVersion `json:"notOlderThan,omitempty,string"`
 
 	Key     api.Key  `json:"key,omitempty"`     // change

@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// Load and Verify wrap these errors if a recording is malformed, is incomplete, or does
-// not fit another recording.
+// Load and Verify wrap these errors if a recording is malformed, is incomplete, or does not
+// match another recording.
 var (
 	ErrFormat    = errors.New("format: not a recording")
 	ErrTruncated = errors.New("truncated: the recording has no end")
@@ -50,8 +50,7 @@ type watch struct {
 	scope *scope
 }
 
-// scope contains the data that collections with the same selectors in one file have in
-// common.
+// scope contains the data that collections with the same selectors share in one file.
 type scope struct {
 	asked   api.ResourceVersion // the reader's version at its last subscription
 	relists []check.Relist
@@ -85,7 +84,7 @@ func (h *History) Load(name string, in io.Reader) error {
 	return nil
 }
 
-// file is the state of one call of Load.
+// file is the state of one call to Load.
 type file struct {
 	history *History
 	name    string

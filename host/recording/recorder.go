@@ -169,7 +169,7 @@ func (w *Watch) Events(events ...client.Event) {
 	}
 }
 
-// Close records the end of the watch. err is nil after a regular end.
+// Close records that the watch ended, with the reason err. A nil err means a normal end.
 func (w *Watch) Close(err error) {
 	l := &Line{Kind: kindClosed, Watch: w.id}
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// Source records the changes of a source until ctx is done, and then returns nil. If progress
-// is not nil, Source calls it with each version that it has recorded. If a stream fails,
-// Source resumes it. If a stream fails without progress, or cannot be resumed, Source
+// Source records the changes in a source until ctx is done, and then returns nil. If progress is
+// not nil, Source calls it with each version up to which the recording is complete. Source
+// resumes a failed stream. If a stream fails without progress, or cannot be resumed, Source
 // returns the error.
 func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.Resource, progress func(api.ResourceVersion)) error {
 	schema, err := src.Schema(ctx, resource)

@@ -16,9 +16,9 @@ var ErrList = errors.New("list: a response differs from the state at its version
 // alone contains the validators that do not need the source.
 var alone = []check.Validator{check.Filtered, check.Unique, check.Ordered, check.Bookmarkable, check.Atomic}
 
-// Verify validates the recordings and returns a summary. A violation of a guarantee is an
-// error of package check or ErrList. Other errors of this package report a problem of the
-// recordings.
+// Verify validates the recordings and returns a summary. If a guarantee is violated, it returns
+// an error of package check or ErrList. The other errors of this package report a problem with
+// the recordings.
 func (h *History) Verify() (summary string, err error) {
 	if len(h.watches) == 0 && len(h.lists) == 0 {
 		return "", fmt.Errorf("%w: no watch and no list of %s was recorded", ErrMismatch, h.resource)

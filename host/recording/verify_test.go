@@ -100,10 +100,10 @@ func edit(t *testing.T, content, old, with string) string {
 	return strings.Replace(content, old, with, 1)
 }
 
-// line returns the n-th line, from 1 on, with its newline.
+// line returns the n-th line, counting from 1, with its newline.
 func line(content string, n int) string { return strings.SplitAfter(content, "\n")[n-1] }
 
-// Verify reports each kind of damage as the violation of a guarantee.
+// Verify reports each kind of damage as a violation of a guarantee.
 func TestVerifyRefusesDamage(t *testing.T) {
 	swapped := strings.Replace(edit(t, reader, line(reader, 10), ""), line(reader, 11), line(reader, 11)+line(reader, 10), 1)
 	for _, test := range []struct {
@@ -165,7 +165,7 @@ func TestVerifyRefusesDamage(t *testing.T) {
 	}
 }
 
-// The removal of any line of a recording is detected, including a line of a list.
+// The removal of any line of a recording is detected, even of a line of kind list.
 func TestMissingLineIsDetected(t *testing.T) {
 	for name, content := range map[string]string{"reader": reader, "relisted": relisted, "source": source} {
 		lines := strings.SplitAfter(strings.TrimSuffix(content, "\n"), "\n")
@@ -184,7 +184,7 @@ func TestMissingLineIsDetected(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Verify does not check an object that was unreadable at the source for a while.
+// Verify does not check an object that was temporarily unreadable at the source.
 func TestVerifyIgnoresFaults(t *testing.T) {
 	faulty := edit(t, source, `"key":"ns/a","object":{"uid":"a","resourceVersion":"11","labels":{"app":"web","v":"2"}}`,
 		`"key":"ns/a","object":{"resourceVersion":"11","fault":"it is no JSON"}`)

@@ -42,8 +42,7 @@ func New(limits *limit.Set, proxies []netip.Prefix) *Control {
 	}
 }
 
-// Counts returns the number of connections without a user and the number of connections
-// with a user.
+// Counts returns the numbers of unauthenticated and authenticated connections.
 func (c *Control) Counts() (unauthenticated, authenticated int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,7 +149,7 @@ func (c *Conn) Close() {
 	}
 }
 
-// move counts a silent connection under the block of addresses of its next request.
+// move counts a silent connection under the address block of its next request.
 func (c *Conn) move(block netip.Prefix) {
 	c.control.mu.Lock()
 	moved := c.state == silent && c.block != block

@@ -1,5 +1,5 @@
 // Package admission limits the connections of a server, separately before and after
-// authentication, so that unauthenticated clients cannot use the capacity of users.
+// authentication, so that unauthenticated clients cannot use up the capacity for users.
 //
 // A connection is silent before it authenticates and between requests. Closing a silent
 // connection interrupts no request. If too many connections have no user, Control closes

@@ -17,8 +17,7 @@ import (
 type connKey struct{}
 
 // Attach makes the Control count the connections of an HTTP server from the time the server
-// accepts them. The handler of a hijacked connection must close the [Conn], which ends the
-// count.
+// accepts them. A handler that hijacks a connection must close its [Conn].
 func (c *Control) Attach(server *http.Server) {
 	server.ConnContext = func(ctx context.Context, nc net.Conn) context.Context {
 		conn := c.Open(c.untrusted(addressOf(nc.RemoteAddr().String())), func() { cut(nc) })
@@ -71,7 +70,7 @@ const RequestIDHeader = "X-Request-Id"
 var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,64}$`)
 
 // requestID returns the ID that a trusted proxy has assigned to a request, or a new ID. IDs
-// from untrusted clients are ignored, because such a client could send the ID of another
+// from untrusted clients are ignored, because a malicious client could send the ID of another
 // request.
 func (c *Control) requestID(r *http.Request) string {
 	if id := r.Header.Get(RequestIDHeader); c.trusts(addressOf(r.RemoteAddr)) && requestIDs.MatchString(id) {
@@ -111,7 +110,8 @@ func (c *Control) trusts(address netip.Addr) bool {
 	return slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// addressOf returns the IP address in a text of the form "address:port", or the zero Addr.
+// addressOf returns the IP address in a text of the form "address:port". For any other text, it
+// returns the zero Addr.
 func addressOf(hostport string) netip.Addr {
 	address, err := netip.ParseAddrPort(hostport)
 	if err != nil {

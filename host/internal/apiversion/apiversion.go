@@ -3,8 +3,8 @@ package apiversion
 
 import "strings"
 
-// MoreStable reports whether the version a precedes the version b in the order of
-// Kubernetes, which is for example v2, v1, v1beta1, v1alpha1.
+// MoreStable reports whether version a precedes version b in the order of Kubernetes, such as
+// v2, v1, v1beta1, v1alpha1.
 func MoreStable(a, b string) bool {
 	if rank(a) != rank(b) {
 		return rank(a) > rank(b)

@@ -53,8 +53,8 @@ func (b *bench) close() {
 	}
 }
 
-// findNode returns the path of a Node of release nodeRelease or newer. It prefers the Node
-// that is installed with the peers.
+// findNode returns the path of a Node of release nodeRelease or newer. It prefers the Node that
+// is installed in js/bench.
 func findNode() (string, error) {
 	for _, name := range []string{peerNode, "node"} {
 		out, err := exec.Command(name, "--version").Output()

@@ -23,8 +23,7 @@ type object struct {
 
 func (o object) key() string { return o.Metadata.Namespace + "/" + o.Metadata.Name }
 
-// Replaying either side of a recording, ours or that of Kubernetes, results in the same
-// objects.
+// Replaying our messages or the Kubernetes events of a recording yields the same objects.
 func TestBothSidesDeliverTheSameEvents(t *testing.T) {
 	dir := t.TempDir()
 	d := dataset{pods: 300, updates: 200, batch: 20, bodies: true, metadata: true, kubernetes: true}

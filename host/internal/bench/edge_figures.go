@@ -164,9 +164,9 @@ var deliveries = []delivery{
 // merge messages.
 const deliveryPause = 2 * time.Millisecond
 
-// runDelivery measures E2. The cost of the runtime for each message limits the ratio. An
-// object that forwards messages without reading them shows this limit. Each compared
-// object runs in a separate runtime, and their rounds alternate.
+// runDelivery measures E2. The runtime's cost per message limits the ratio. An object that
+// forwards messages without reading them shows this limit. Each compared object runs in a
+// separate runtime, and their rounds alternate.
 func runDelivery(ctx context.Context, b *bench) ([]Result, error) {
 	var results []Result
 	for _, d := range deliveries {
@@ -294,8 +294,8 @@ func (e *edge) forwarded(ctx context.Context, d *delivery) (deliverer, error) {
 	return e.passed(ctx, d, "forward", websocket.MessageBinary, func() ([]byte, error) { return message, nil })
 }
 
-// passed connects a feed and readers to an object of js/bench/edge. Such an object sends
-// one message to each reader for each message that it receives.
+// passed connects a feed and readers to an object of js/bench/edge. The object sends one message
+// to each reader for each message that it receives.
 func (e *edge) passed(ctx context.Context, d *delivery, kind string, encoding websocket.MessageType, next func() ([]byte, error)) (deliverer, error) {
 	feed, err := e.dial(ctx, kind+"/delivery", "feed")
 	if err != nil {

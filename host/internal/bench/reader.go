@@ -25,8 +25,7 @@ type reader struct {
 	rv             api.ResourceVersion
 }
 
-// clock is the time that every engine is given. The time never advances, so that no
-// periodic work runs.
+// clock is the current time of every engine. It never advances, so no periodic work runs.
 const clock = 1
 
 // open connects a reader to the connector and opens one collection.

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// updateBatch is the number of changes per message. It is typical for a reader that is no
-// faster than its cluster.
+// updateBatch is the number of changes per message. It is typical for a reader that barely keeps
+// up with its cluster.
 const updateBatch = 100
 
 // ingested is the input of P1 and P10: 11 rounds of 10,000 updates.

@@ -102,8 +102,8 @@ func (w *world) change(key api.Key, value []byte) {
 	w.queue = append(w.queue, source.Change{Key: key, ResourceVersion: w.revised, Value: value})
 }
 
-// maxSteps limits the steps of the simulation for each requested change. A step may change
-// only objects that the world does not list, so hand might otherwise never return.
+// maxSteps limits the steps of the simulation for each requested change. A step may change none
+// of the objects that the world lists, so hand might otherwise never return.
 const maxSteps = 1000
 
 // hand passes the next n changes to the connector, and returns when the connector

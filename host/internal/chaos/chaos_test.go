@@ -54,8 +54,8 @@ func testConfig(t *testing.T) Config {
 	return c
 }
 
-// The run injects each fault once. On a busy machine, the time may be over before all
-// faults were injected.
+// The run injects each fault once. On a busy machine, time may run out before all faults are
+// injected.
 func TestReadersEqualEtcdAfterEachFault(t *testing.T) {
 	c := testConfig(t)
 	report, err := Run(t.Context(), c)

@@ -2,14 +2,13 @@
 // readers received.
 //
 // It starts three etcd members and two connectors as processes. The connectors serve
-// TLS. The readers are three Go clients and a page in Chromium. Every connection from a
-// connector to etcd and from a reader to a connector passes through a proxy, which can
-// delay, throttle, reset or interrupt it. Writers continuously change a few thousand
-// objects.
+// TLS. The readers are three Go clients and a page in Chromium. All connections from connectors
+// to etcd and from readers to connectors pass through proxies, which can delay, throttle, reset
+// or interrupt them. Writers continuously change a few thousand objects.
 //
-// A run is a sequence of rounds. Each round injects one fault, keeps it for a while and
-// heals it. The round then measures how long each reader takes to become current, pauses
-// the writers, and requires that:
+// A run is a sequence of rounds. Each round injects one fault and heals it after a while. The
+// round then measures how long each reader takes to become current, pauses the writers, and
+// requires that:
 //
 //   - each reader's store equals etcd: the keys, resource versions and JSON
 //   - the events that its watch delivered result in the same state

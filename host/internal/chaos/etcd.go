@@ -201,8 +201,8 @@ func (e *etcd) backup(ctx context.Context, file string) error {
 	return err
 }
 
-// restoreBackup replaces the cluster with a new cluster that has the state of a backup and
-// a new cluster ID, as the documentation of etcdutl recommends.
+// restoreBackup replaces the cluster with a restored backup that has a new cluster ID, as the
+// documentation of etcdutl recommends.
 func (e *etcd) restoreBackup(ctx context.Context, file string) error {
 	for _, p := range e.process {
 		p.kill()

@@ -13,8 +13,8 @@ type fault struct {
 	name string
 	// inject starts the fault, and heal ends it.
 	inject func(ctx context.Context, w *world, r *rand.Rand) (heal func(context.Context) error, err error)
-	// between marks a fault that rewrites the history of etcd. Such a fault is injected
-	// between recordings, while the writers are paused, and needs no healing.
+	// between marks a fault that rewrites the history of etcd. The fault is injected between
+	// recordings, while the writers are paused, and needs no healing.
 	between bool
 }
 

@@ -102,7 +102,7 @@ func differences(got, want contents) error {
 }
 
 // canonical returns the contents with sorted members in the JSON of each object.
-// Comparisons with readers that return decoded objects need it.
+// Use it for comparisons with readers that return decoded objects.
 func (c contents) canonical() (contents, error) {
 	sorted := make(contents, len(c))
 	for key, o := range c {

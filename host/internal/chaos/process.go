@@ -58,8 +58,8 @@ func (p *process) running() bool {
 	}
 }
 
-// startUntilReady starts a process and returns when it is ready. If the process ends
-// before, startUntilReady starts it again, because its port may still have been in use.
+// startUntilReady starts a process and returns when it is ready. If the process ends before it
+// is ready, startUntilReady starts it again, because its port may still have been in use.
 func startUntilReady(ctx context.Context, start func() (*process, error), ready func(context.Context) error) (*process, error) {
 	for {
 		p, err := start()

@@ -4,6 +4,5 @@ package main
 
 import "syscall"
 
-// detached returns attributes that protect a child process from an interrupt by the
-// terminal.
+// detached returns attributes that protect a child process from terminal interrupts.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -38,8 +38,8 @@ type relay struct {
 	replayable message
 }
 
-// message is a connection whose Read returns the given content. A tap reads from such a
-// connection.
+// message is a connection whose Read returns the given content. A tap that reads from it records
+// the content.
 type message struct {
 	client.Conn
 	content []byte

@@ -21,9 +21,9 @@ func Find() (string, error) {
 	return "", errors.New("no Chromium was found: run make scenarios, which installs one, or set CHROMIUM to the path of yours")
 }
 
-// Options returns the options to start the Chromium at path headless and without
-// background network requests. They also disable two hidden pages of the address bar,
-// which take more CPU time than a small test.
+// Options returns options that start the Chromium at path in headless mode, without background
+// network requests. They also disable two hidden pages of the address bar, which take more CPU
+// time than a small test.
 func Options(path string) []chromedp.ExecAllocatorOption {
 	return append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,

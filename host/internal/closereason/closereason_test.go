@@ -15,8 +15,8 @@ func TestClip(t *testing.T) {
 	require.Equal(t, "ab", Clip("a\xffb"))
 }
 
-// Clip returns even for a text in which no byte begins a character. A hostile edge can send
-// such a text.
+// Clip terminates even for a text in which no byte begins a character. A hostile edge can send
+// this text.
 func TestReasonWithInvalidUTF8(t *testing.T) {
 	require.Equal(t, "", Clip(strings.Repeat("\x80", 2*most)))
 }

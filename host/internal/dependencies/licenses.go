@@ -13,7 +13,7 @@ import (
 )
 
 // license identifies a license by phrases. The text of the license must contain all
-// phrases, after each run of white space is replaced by one space.
+// phrases, after each run of whitespace is replaced by one space.
 type license struct {
 	id      string
 	phrases []string
@@ -126,7 +126,7 @@ func allowed() string {
 	return strings.Join(ids, ", ")
 }
 
-// normalize returns a text with uniform line ends and without trailing spaces.
+// normalize returns a text with uniform line endings and without trailing spaces.
 func normalize(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {

@@ -1,8 +1,8 @@
 // Command dependencies checks the project's dependencies. Every module that is linked
 // into a product must have an allowed license and be listed in host/THIRD_PARTY.md.
 // Neither Go modules nor npm packages may have known vulnerabilities. The check for
-// vulnerabilities requires databases on the network. If these are unreachable, the
-// check is skipped.
+// vulnerabilities requires databases on the network. If the databases are unreachable, the check
+// is skipped.
 //
 // Run it from the root of a checkout. With -write, it only rewrites
 // host/THIRD_PARTY.md.

@@ -194,7 +194,7 @@ func startRuntime(c config, objects, key string) (*workerd.Process, error) {
 }
 
 // mint returns a signed token for all resources and namespaces. If feed is set, the token
-// also grants feeding the edge.
+// also permits a connector to feed the edge.
 func (d *demo) mint(feed bool) (string, error) {
 	now := time.Now()
 	return d.keys.Sign(token.Claims{

@@ -67,7 +67,7 @@ func startPrepared(t *testing.T, pods int, clusters string, prepare func(*rig)) 
 
 func (r *rig) url(path string) string { return "http://" + r.runtime.Address() + path }
 
-// sign returns a signed token whose claims the function change has edited.
+// sign returns a signed token. The function change edits the default claims.
 func (r *rig) sign(change func(*token.Claims)) string {
 	r.Helper()
 	now := time.Now()
@@ -83,7 +83,7 @@ func (r *rig) sign(change func(*token.Claims)) string {
 func (r *rig) everything() string { return r.sign(func(*token.Claims) {}) }
 
 // ask sends a request and checks the security headers of the response. The request
-// headers are given as pairs of name and value. The caller closes the body.
+// headers are given as pairs of name and value. The caller must close the body.
 func (r *rig) ask(method, path, bearer string, headers ...string) *http.Response {
 	r.Helper()
 	request, err := http.NewRequestWithContext(r.Context(), method, r.url(path), nil)

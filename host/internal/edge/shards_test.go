@@ -133,9 +133,8 @@ func (r *reader) reach(all versions) {
 	}))
 }
 
-// divide checks that each reader has exactly the objects of its namespace or shard: in
-// the initial state, after changes, and after a namespace is deleted (rules W26 to W30,
-// G1).
+// divide checks that each reader has exactly the objects of its namespace or shard initially,
+// after changes, and after a namespace is deleted (rules W26 to W30, G1).
 func (r *rig) divide(readers int) {
 	all := r.truth()
 	namespaces := all.namespaces()

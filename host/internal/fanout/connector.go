@@ -194,6 +194,6 @@ func (s *connectorSide) close() {
 	<-s.served
 }
 
-// rest pauses so that the readers can read. Both sides are measured with readers that keep
+// rest pauses so that the readers can catch up. Both sides are measured with readers that keep
 // up, so that sockets are never full.
 func rest() { time.Sleep(time.Millisecond) }

@@ -20,10 +20,10 @@
 // With -cpuprofile, the command writes a CPU profile of the connector's rounds only.
 //
 // With -reconnect, all readers connect at once and receive the complete state. The
-// command measures how long another goroutine waits for the connector's lock in that time.
+// command measures how long another goroutine meanwhile waits for the connector's lock.
 //
 // With -sync, all readers connect and request the complete state at the same time. The
-// command measures the connector's live memory, and compares the connector's processor
-// time with the processor time of a broadcast. The broadcast accepts as many connections
-// and sends as many messages of the same size.
+// command measures the connector's live memory, and compares the connector's processor time with
+// that of a broadcast. The broadcast accepts as many connections and sends as many messages of
+// the same size.
 package main

@@ -1,8 +1,8 @@
 // Package freeport chooses TCP ports for servers whose addresses must be known before the
 // servers listen, such as the members of an etcd cluster.
 //
-// Opening a listener on port 0 and closing it does not reserve the port. An outgoing
-// connection or the next listener on port 0 may take it before the server does.
+// Opening a listener on port 0 and closing it does not reserve the port. An outgoing connection
+// or the next listener on port 0 may take the port before the server does.
 package freeport
 
 import (
@@ -27,9 +27,9 @@ var reservations struct {
 }
 
 // Reserve returns a TCP port that is free on 127.0.0.1. It reserves the port by binding
-// the UDP port with the same number until the process exits. In that time, no other call
-// in this or another process returns the port. The TCP port itself stays free, even while
-// its server restarts.
+// the UDP port with the same number until the process exits. Until then, no other call in this
+// or another process returns the port. The TCP port itself stays free, even while its server
+// restarts.
 func Reserve() (int, error) {
 	for range attempts {
 		port := first + rand.IntN(last-first+1)

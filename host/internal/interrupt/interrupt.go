@@ -10,16 +10,15 @@ import (
 	"syscall"
 )
 
-// Signal is the cause that [context.Cause] returns for a context of [Context] that a signal
-// has ended.
+// Signal is the [context.Cause] of a context from [Context] that a signal has canceled.
 type Signal struct{ os.Signal }
 
 // Error implements error.
 func (s Signal) Error() string { return "the process received " + s.String() }
 
-// Context returns a context that ends with the first SIGINT or SIGTERM. It also ends with
-// SIGHUP, unless nohup ignores that signal or Hangups was called. A second signal kills
-// the process. Call Context once, in main.
+// Context returns a context that the first SIGINT or SIGTERM cancels. SIGHUP also cancels it,
+// unless the process ignores SIGHUP, as under nohup, or Hangups was called. A second signal
+// kills the process. Call Context once, in main.
 func Context() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	h := &hangups{reload: make(chan struct{}, 1), received: make(chan os.Signal, 1)}
@@ -49,8 +48,8 @@ func Context() context.Context {
 
 type hangupsKey struct{}
 
-// hangups handles SIGHUP. The signal ends the process or, after a call of Hangups, requests
-// a reload.
+// hangups handles SIGHUP. The signal ends the process or, after a call to Hangups, requests a
+// reload.
 type hangups struct {
 	received chan os.Signal
 	reload   chan struct{}
@@ -74,8 +73,8 @@ func (h *hangups) deliver() bool {
 	return true
 }
 
-// end restores the default handling of SIGHUP, which kills the process. It does nothing if
-// Hangups was called, because SIGHUP then requests a reload.
+// end restores the default action of SIGHUP, which kills the process. It does nothing if Hangups
+// was called, because SIGHUP then requests a reload.
 func (h *hangups) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,10 +83,10 @@ func (h *hangups) end() {
 	}
 }
 
-// Hangups makes SIGHUP request a reload: the channel receives a value, and the signal no
-// longer ends ctx. The context must be derived from a context that [Context] has
-// returned. For any other context, the channel never receives a value. Interactive
-// commands do not call Hangups, so they end when their terminal closes.
+// Hangups makes SIGHUP request a reload: the channel receives a value, and the signal no longer
+// cancels ctx. The context must be derived from a context that [Context] has returned. For any
+// other context, the channel never receives a value. Interactive commands do not call Hangups,
+// so they end when their terminal closes.
 func Hangups(ctx context.Context) <-chan struct{} {
 	h, ok := ctx.Value(hangupsKey{}).(*hangups)
 	if !ok {
@@ -107,11 +106,11 @@ func Terminated(ctx context.Context) bool {
 	return errors.As(context.Cause(ctx), &s) && s.Signal == syscall.SIGTERM
 }
 
-// WhenUnread returns a context that also ends when the reader of stdout or stderr is
-// gone, as with "| head". Without WhenUnread, SIGPIPE would kill the program before it
-// can clean up. The program must write through the writers that watched returns. These
-// writers detect the failed write. The signal alone is not sufficient, because it also
-// arrives for closed network connections.
+// WhenUnread returns a context that is also canceled when the reader of stdout or stderr is
+// gone, as with "| head". Without WhenUnread, SIGPIPE would kill the program before it can clean
+// up. The program must write through the writers that watched returns. These writers detect the
+// failed write. The signal alone is not sufficient, because it also arrives for closed network
+// connections.
 func WhenUnread(ctx context.Context) (ending context.Context, watched func(io.Writer) io.Writer, stop func()) {
 	ending, cancel := context.WithCancel(ctx)
 	ignored := make(chan os.Signal, 1) // while a channel receives SIGPIPE, the signal does not kill the program

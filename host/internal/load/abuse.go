@@ -135,7 +135,7 @@ func refusedSubscriptions(ctx context.Context, h *host) {
 	}
 }
 
-// selectors repeatedly subscribes with the same label selector until the connection ends.
+// selectors repeatedly subscribes with the same label selector until the connection closes.
 func selectors(ctx context.Context, h *host, labels string) {
 	conn, _, err := h.greet(ctx, abuser, nil)
 	if err != nil {

@@ -28,9 +28,8 @@ import (
 
 var resource = api.Resource{Version: "v1", Name: "configmaps"}
 
-// slots is the number of objects that change in turn. The number is large, because the
-// latency of a change is measured wrongly if its object changes again before the change has
-// arrived.
+// slots is the number of objects that change in turn. The number is large, because the measured
+// latency is wrong if an object changes again before its last change arrives.
 const slots = 1000
 
 // cluster is the simulated cluster that the connector reads.

@@ -84,8 +84,8 @@ func (f *flood) stop() error {
 	return f.err
 }
 
-// runFlood is the main function of a flood process. At the end of stdin, it stops the
-// clients and prints the number of attempts.
+// runFlood is the main function of a flood process. At EOF on stdin, it stops the clients and
+// prints the number of attempts.
 func runFlood(args []string, stdin io.Reader, stdout io.Writer) error {
 	flags := flag.NewFlagSet(floodCommand, flag.ContinueOnError)
 	name := flags.String("name", "", "kind of abuse")

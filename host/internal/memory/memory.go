@@ -15,9 +15,9 @@ import (
 )
 
 // ceilingPercent is a percentage of the available memory, and the others are percentages
-// of max-memory. A process above max-memory refuses work until it uses less than
-// resumePercent of it. resumePercent is above targetPercent, the garbage collector's
-// target, so that garbage alone cannot keep the process above it.
+// of max-memory. A process above max-memory refuses work until it uses less than resumePercent
+// of max-memory. resumePercent is above targetPercent, the garbage collector's target, so that
+// garbage alone cannot prolong the refusals.
 const (
 	ceilingPercent = 90 // of the memory of the cgroup or the machine
 	targetPercent  = 90

@@ -19,8 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// crowd is a fake Crowd that only counts its readers. Each call of Shed disconnects one
-// reader.
+// crowd is a fake Crowd that only counts its readers. Each call to Shed disconnects one reader.
 type crowd struct{ readers int }
 
 func (c *crowd) Count() int { return c.readers }

@@ -53,8 +53,8 @@ func LoadClaims(root string) (*Claims, error) {
 	return c, nil
 }
 
-// Check returns an error if a mutant is not claimed by any test, scenario or simulation, or
-// if a scenario lists no rules or no mutants.
+// Check returns an error if no test, scenario or simulation claims a mutant, or if a scenario
+// lists no rules or no mutants.
 func (c *Claims) Check() error {
 	for _, m := range c.Mutants {
 		if len(m.Tests) == 0 && m.Seeds == 0 && len(c.Scenarios[m.Name]) == 0 {
@@ -75,9 +75,8 @@ func (c *Claims) Keep(keep func(*Mutant) bool) {
 	c.Mutants = slices.DeleteFunc(c.Mutants, func(m *Mutant) bool { return !keep(m) })
 }
 
-// ClaimAll replaces the claims. Afterwards every scenario claims every mutant of core, and
-// every test claims the mutants that change its package and violate a rule that the test
-// cites.
+// ClaimAll replaces the claims. Afterwards, every scenario claims every mutant of core. Every
+// test claims the mutants that change its package and violate a rule that the test cites.
 func (c *Claims) ClaimAll(tests *GoTests) {
 	var names []string
 	for _, s := range c.all {

@@ -183,8 +183,8 @@ func (m *Mutant) Apply(root string) (map[string]string, error) {
 }
 
 // apply returns the text with the lines of the hunk replaced. It returns an error
-// unless the lines occur exactly once. The comparison ignores leading and trailing
-// white space, so that a change of indentation does not invalidate a mutant.
+// unless the lines occur exactly once. The comparison ignores leading and trailing whitespace,
+// so that a change of indentation does not invalidate a mutant.
 func (h *hunk) apply(text string) (string, error) {
 	lines := strings.Split(text, "\n")
 	var found []int

@@ -187,8 +187,8 @@ func (r *Runner) failing(ctx context.Context, v variant, pkg string, tests []str
 
 var verdictLine = regexp.MustCompile(`(?m)^\s*--- (PASS|FAIL|SKIP): (\S+)`)
 
-// record runs tests in one process and adds the results to the map "verdicts". If only one
-// test runs and it ends the process, record counts the test as failed.
+// record runs tests in one process and adds the results to the map "verdicts". If only one test
+// runs and the process ends early, record counts the test as failed.
 func record(ctx context.Context, binary, dir string, siblings []string, verdicts map[string]string) {
 	cmd := exec.CommandContext(ctx, binary, "-test.v", "-test.timeout="+testTimeout, "-test.run="+pattern(siblings))
 	cmd.Dir = dir

@@ -67,8 +67,8 @@ func Text(f *pflag.Flag) string {
 	return value
 }
 
-// computed reports whether the default of a flag is a description of how the command
-// computes the value at its start.
+// computed reports whether the default of a flag is a description of how the command computes
+// the value at startup.
 func computed(f *pflag.Flag) bool { return strings.Contains(f.DefValue, " ") }
 
 func conceal(f *pflag.Flag, value string) string {

@@ -24,9 +24,8 @@ type Listener struct {
 }
 
 // Listen returns a Listener. Each of its connections carries at most bytesPerSecond to
-// the client. The rate to the server is unlimited. As with the buffers of sockets and
-// routers, a connection buffers about "buffer" bytes before writes of the server
-// block.
+// the client. The rate to the server is unlimited. Like the buffers of sockets and routers, a
+// connection buffers about "buffer" bytes before the server's writes block.
 func Listen(bytesPerSecond, buffer int) *Listener {
 	return &Listener{bytesPerSecond: bytesPerSecond, buffer: buffer, accepted: make(chan net.Conn), closed: make(chan struct{})}
 }

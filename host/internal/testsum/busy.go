@@ -8,9 +8,9 @@ import (
 	"os/exec"
 )
 
-// keepBusy uses one processor until the reader "in" ends, and then exits the process. The
-// parent process holds the writing end of the pipe, so this process ends even if the parent
-// is killed.
+// keepBusy uses one processor until it reads EOF from "in", and then exits the process. The
+// parent process holds the write end of the pipe, so this process ends even if the parent is
+// killed.
 func keepBusy(in io.Reader) {
 	go func() {
 		_, _ = io.Copy(io.Discard, in)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// command returns a command that is killed when ctx is done. The processes that it has started
-// are killed too if they are still in its process group.
+// command returns a command that is killed when ctx is done, with all processes in its process
+// group.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -85,8 +85,8 @@ func (f *flakes) repeatAll(ctx context.Context, units []unit, count, jobs int) e
 	})
 }
 
-// repeat runs a unit count times, or until ctx is done. It does not count a run that the end
-// of ctx interrupts.
+// repeat runs a unit count times, or until ctx is done. It does not count a run that ctx
+// interrupts.
 func (f *flakes) repeat(ctx context.Context, u unit, count int) error {
 	start := time.Now()
 	runs, bad := 0, 0

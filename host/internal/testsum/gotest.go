@@ -73,8 +73,8 @@ func (g *goReader) event(e goEvent) {
 	g.each(r)
 }
 
-// unfinished reports the tests as failed that were running when their package ended because
-// of a timeout or crash. The output of one of these tests contains the reason.
+// unfinished reports as failed the tests that were still running when their package ended
+// because of a timeout or crash. The output of one of these tests contains the reason.
 func (g *goReader) unfinished(pkg string) {
 	keys := slices.SortedFunc(maps.Keys(g.output), func(a, b [2]string) int { return strings.Compare(a[1], b[1]) })
 	for _, key := range keys {

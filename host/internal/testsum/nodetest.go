@@ -83,15 +83,15 @@ func (n *nodeReader) event(e nodeEvent) {
 	n.each(r)
 }
 
-// unfinished reports the tests as failed that were running when their file ended because of
-// a timeout or crash.
+// unfinished reports as failed the tests that were still running when their file ended because
+// of a timeout or crash.
 func (n *nodeReader) unfinished(file string) {
 	for _, test := range slices.Sorted(maps.Values(n.files[file].running)) {
 		n.each(result{unit: file, test: test, outcome: failed, output: "    the file ended before this test\n"})
 	}
 }
 
-// cutOff reports the files as failed that had not ended when Node exited.
+// cutOff reports as failed the files that had not ended when Node exited.
 func (n *nodeReader) cutOff() {
 	for _, file := range slices.Sorted(maps.Keys(n.files)) {
 		n.unfinished(file)

@@ -59,9 +59,9 @@ func conformance() []suite {
 // detector takes minutes.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
-// computing are packages that are not instrumented for the race detector. It misses races
-// in which one of them makes an access. Instrumentation makes their loops ten times as slow,
-// and the tests of the raced packages twice as slow.
+// computing are packages that are not instrumented for the race detector. The detector therefore
+// misses races with accesses in these packages. Instrumentation would make their loops ten times
+// as slow, and the tests of the raced packages twice as slow.
 var computing = []string{
 	"github.com/watchglass/watchglass/core/body", "github.com/watchglass/watchglass/core/objectjson",
 	"github.com/klauspost/compress/flate", "github.com/tetratelabs/wazero/...",
@@ -84,11 +84,11 @@ var slow = []string{
 	"./wasm/strip", "./host/source/etcd",
 }
 
-// suites returns the suites in four lanes, which run in parallel. Packages and Node files
-// each run one per processor, which is the default of go test. Running twice as many does
-// not end earlier, but each takes two to three times as long, and can exceed its time limit.
-// Files of the npm package come last, because most of these files are short. Tests run
-// without vet, because "make lint" vets the packages.
+// suites returns the suites in four lanes, which run in parallel. At most one package and one
+// Node file run per processor, as go test does by default. Running twice as many saves no time,
+// but each takes two to three times as long, and can exceed its time limit. Files of the npm
+// package come last, because most of these files are short. Tests run without vet, because "make
+// lint" vets the packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
@@ -113,9 +113,9 @@ func suites() ([][]suite, error) {
 }
 
 // compile compiles the packages of all suites and their tests, one suite after the other.
-// Without it, compilers would run beside the tests when the build cache is empty, and take
-// the processors from tests that wait for browsers and servers. It only reports errors: a
-// package that does not compile fails as a test.
+// With an empty build cache, compilers would otherwise compete with tests that wait for browsers
+// and servers. compile only reports errors, because a package that does not compile also fails
+// as a test.
 func compile(ctx context.Context, messages io.Writer, lanes ...[]suite) {
 	for _, s := range slices.Concat(lanes...) {
 		if len(s.build) == 0 || ctx.Err() != nil {

@@ -13,8 +13,8 @@ import (
 )
 
 // timeout and nodeTimeout are the maximum durations of the tests of a package and of a file
-// of Node tests. They exceed the 10 minutes that are the default of go test, because the
-// machine may be slow or busy.
+// of Node tests. They exceed the default of go test, 10 minutes, because the machine may be slow
+// or busy.
 const (
 	timeout     = "20m"
 	nodeTimeout = 20 * time.Minute
@@ -91,8 +91,7 @@ func goUnit(name, dir, binary string) unit {
 		test := command(ctx, binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+timeout)
 		test.Dir = dir
 		return pipe(ctx, test, messages, func(out io.Reader, messages io.Writer, each func(result)) error {
-			// test2json does not use ctx, because it ends when its input, the output of the
-			// test, ends.
+			// test2json does not use ctx, because it exits when the test closes its output.
 			convert := exec.Command("go", "tool", "test2json", "-t", "-p", name)
 			convert.Stdin = out
 			return pipe(context.WithoutCancel(ctx), convert, messages, readGo, each)
@@ -101,9 +100,9 @@ func goUnit(name, dir, binary string) unit {
 }
 
 // nodeUnit returns a unit that runs a file of Node tests. After the time limit, the unit
-// kills the process of the file and all processes that it has started. The time limit of
-// Node would end only the process of the file, and Node would then wait for other
-// processes that have its standard output open.
+// kills the process of the file and all processes that it has started. The time limit of Node
+// would end only the process of the file. Node would then wait for other processes that have its
+// standard output open.
 func nodeUnit(file, reporter string, limit time.Duration) unit {
 	return unit{file, func(ctx context.Context, messages io.Writer, each func(result)) error {
 		limited, cancel := context.WithTimeout(ctx, limit)

@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// apart puts the process into a separate process group, so that an interrupt by the
-// terminal does not reach it. The parent ends the process when the parent is interrupted.
-// If the parent is killed, the kernel kills the process.
+// apart puts the process into a separate process group, so that terminal interrupts do not reach
+// it. The parent ends the process when the parent is interrupted. If the parent is killed, the
+// kernel kills the process.
 func apart(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

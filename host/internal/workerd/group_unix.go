@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// apart puts the process into a separate process group, so that an interrupt by the
-// terminal does not reach it. The parent ends the process when the parent is interrupted.
+// apart puts the process into a separate process group, so that terminal interrupts do not reach
+// it. The parent ends the process when the parent is interrupted.
 func apart(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

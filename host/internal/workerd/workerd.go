@@ -49,8 +49,8 @@ type Config struct {
 	Flags, Env   []string
 }
 
-// Start starts a process, and returns when it is listening. The process ends when ctx
-// ends or Stop is called. The caller must call Stop, even after the process has ended.
+// Start starts a process, and returns when it is listening. The process ends when ctx is done or
+// Stop is called. The caller must call Stop, even after the process has ended.
 func Start(ctx context.Context, config Config) (*Process, error) {
 	control, theirs, err := os.Pipe()
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package writedeadline disconnects clients that accept no data for a time limit. Unlike
-// a limit for the whole response, this limit allows slow clients to receive large
-// responses.
+// Package writedeadline disconnects clients that accept no data within a time limit. Unlike a
+// limit for the whole response, this limit allows slow clients to receive large responses.
 package writedeadline
 
 import (
@@ -26,8 +25,8 @@ type Writer struct {
 }
 
 // New returns a Writer. It removes the server's write deadline. The first write sets the
-// next deadline. If w does not support deadlines, as a recorder in a test, the Writer
-// sets none.
+// next deadline. If w does not support deadlines, such as a recorder in a test, the Writer sets
+// none.
 func New(w http.ResponseWriter, limits *limit.Set) *Writer {
 	writer := &Writer{ResponseWriter: w, control: http.NewResponseController(w), limits: limits}
 	writer.clear()
