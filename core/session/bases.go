@@ -18,7 +18,7 @@ import (
 //     another DeltaEpoch (from another connector, or from before a relist), its older
 //     versions have unknown or missing bases.
 //   - The reader may have a newer version from another connector if this connector could
-//     not read the object for a while. The next change of that object is sent complete.
+//     not read the object for a while. The next change to that object is sent complete.
 //   - While a snapshot is sent, all changes are sent complete. The reader may have
 //     started the snapshot at another connector.
 //

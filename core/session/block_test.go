@@ -46,8 +46,8 @@ type blockWorld struct {
 
 const podsOfNamespace = 400
 
-// messageBytes limits the size of each message that read requests. About 40 pods have this size after
-// decompression.
+// messageBytes limits the size of each message that read requests. About 40 decompressed pods
+// have this size.
 const messageBytes = 4 << 10
 
 func newBlockWorld(t *testing.T) *blockWorld {

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Collection is a cacher with the encodings that the sessions on it share. All backends
+// Collection is a cacher, together with the encodings that its sessions share. All backends
 // that serve a cacher must return the same Collection for it.
 //
 // Most readers are sent the same events back to back, so the last encodings are cached.

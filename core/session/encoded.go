@@ -7,10 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Readers without selectors that have caught up receive the same Events frames, except
-// for the subscription number. The changes are encoded for the first such reader. Every
-// other reader receives a copy of the encoding if appendEncoded finds its state to be
-// exactly the same.
+// Readers without selectors that have caught up receive the same Events frames, except for the
+// subscription number. The changes are encoded for the first such reader. Every other reader in
+// exactly the same state receives a copy of the encoding (see appendEncoded).
 
 // maxEncoded is the size in bytes of the largest encoding that is cached.
 const maxEncoded = 256 << 10

@@ -19,8 +19,8 @@ var small = session.Config{
 	Selectors: selector.Limits{Bytes: 64, Requirements: 4, Values: 6},
 }
 
-// tape is the input of a fuzz test, interpreted as a sequence of choices. Past
-// its end every choice is zero.
+// tape is the input of a fuzz test, interpreted as a sequence of choices. After the last byte,
+// every choice is zero.
 type tape []byte
 
 func (t *tape) byte() (b byte) {

@@ -69,9 +69,9 @@ func (o *ownLabelSets) limit(most int) {
 	}
 }
 
-// defineLabelSet appends the definition of a label set, unless the reader has it, and
-// returns the ID of the set. Readers of everything share encoded changes, so they use the
-// IDs of the arena.
+// defineLabelSet appends the definition of a label set, unless the reader has it, and returns
+// the ID of the set. Readers of all objects share encoded changes, so they use the IDs of the
+// arena.
 func (s *subscription) defineLabelSet(message []byte, id uint32) ([]byte, uint32) {
 	sets := &s.cacher.Arena().Labels
 	number, isNew := id, false

@@ -27,7 +27,7 @@ type row struct {
 
 type rows map[api.Key]row
 
-// change is a change of the model. If the row "from" is nil, the object is created; if the
+// change is one change to the model. If the row "from" is nil, the object is created; if the
 // row "to" is nil, it is deleted.
 type change struct {
 	key      api.Key
@@ -108,8 +108,8 @@ func (w *world) change() {
 	w.cacher.Progress(w.rv, w.now)
 }
 
-// relist generates revisions that the cacher misses, and then replaces the state of the
-// cacher by a list.
+// relist generates revisions that the cacher misses, and then replaces the state of the cacher
+// with a list.
 func (w *world) relist(missed int) {
 	for range missed {
 		w.revise()

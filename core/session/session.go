@@ -16,8 +16,8 @@ type Backend interface {
 	// The error is 404 for an unknown resource and 403 for a reader that is not
 	// authorized. Collection does not change or retain the request's frame.
 	Collection(r *Request) (*Collection, *api.Status)
-	// Release is called when a subscription ends, once for each collection that
-	// Collection has returned.
+	// Release is called once for each collection that Collection has returned, when the
+	// subscription ends or is rejected.
 	Release(resource api.Resource)
 	// Wake is called when Next may have a message to return. The call happens while
 	// a collection changes, so Wake must not call Next.

@@ -6,10 +6,10 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A collection stores the blocks of bodies that it received without decompressing them. A
-// session that cannot encode blocks, such as one in the module, forwards the blocks whose
-// objects are all unchanged. A persisted snapshot contains the unchanged objects of each
-// block. All other objects are sent in parts.
+// A collection stores received blocks of bodies in compressed form. A session that cannot
+// encode blocks, such as one in the WebAssembly module, forwards the blocks whose objects are
+// all unchanged. A persisted snapshot contains the unchanged objects of each block. All other
+// objects are sent in parts.
 
 // forwardBlock appends the block that begins with the next object, if the collection
 // still stores all of it, and reports whether it did. As with encoded blocks, all objects
@@ -107,8 +107,7 @@ type stored struct {
 	memory  int // estimated bytes when loaded
 }
 
-// appendStored appends the next objects of a snapshot in the form in which they are
-// persisted.
+// appendStored appends the next objects of a snapshot in their persisted form.
 func (s *subscription) appendStored(message []byte, room int) ([]byte, stored) {
 	run := s.nextStored(room)
 	arena := s.cacher.Arena()

@@ -79,7 +79,7 @@ func (c *connector) restart() {
 	}
 }
 
-// fail makes the connector notice that it has lost the source.
+// fail records that the connector has detected the loss of its source.
 func (c *connector) fail() {
 	c.gone = c.world.now
 	for k, f := range c.feeds {
@@ -213,7 +213,7 @@ func (c *connector) encoded(f *feed, p *cacher.Update) *cacher.Update {
 	return compressed
 }
 
-// list replaces the state of a feed by the source's state after n revisions.
+// list replaces the state of a feed with the source's state after n revisions.
 func (c *connector) list(kind int, f *feed, n int) {
 	s := c.world.source
 	f.source, f.next, f.broken = s, n, false

@@ -41,8 +41,7 @@ func (p *planted) plant(name string, o owner) string {
 	return p.set.Plant(name)
 }
 
-// nameOf returns the identifier of the sentinel that the name of the n-th object
-// contains.
+// nameOf identifies the sentinel in the name of the n-th object.
 func nameOf(kind, n int) string { return "name of " + resourceNames[kind] + " " + strconv.Itoa(n) }
 
 // sentinel returns the text that identifies an object in bytes sent to readers. Every
@@ -57,9 +56,9 @@ func (s *source) sentinel(kind int, key api.Key) string {
 	return text
 }
 
-// entitlement describes the data that a session may send to one subscription. Such data
-// belongs to objects in the scope that the reader may read and that the selectors have
-// matched.
+// entitlement describes the data that a session may send to one subscription. The data must
+// belong to objects that are in the scope, that the reader may read, and that the selectors
+// have matched.
 type entitlement struct {
 	kind       int
 	scope      api.Scope
@@ -156,7 +155,7 @@ func ofSubscription(frame wire.Frame) bool {
 	return true
 }
 
-// describe checks frames that could disclose objects by counts or IDs.
+// describe checks frames that could disclose objects through counts or IDs.
 func (t *tap) describe(g *entitlement, frame wire.Frame) {
 	w := t.link.driver.world
 	switch f := frame.(type) {
@@ -202,7 +201,7 @@ func (t *tap) discloseBlock(subscription uint32, b *wire.Block) {
 	w.saw(NarrowBlock)
 }
 
-// discloseBodies checks a block of bodies like the block of a snapshot.
+// discloseBodies checks a block of bodies in the same way as discloseBlock.
 func (t *tap) discloseBodies(subscription uint32, f *wire.SnapshotBodies, list []wire.RowBody) {
 	g := t.disclosed.entitled[subscription]
 	if g == nil {

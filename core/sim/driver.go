@@ -23,17 +23,17 @@ type driver struct {
 	late      bool     // the tick was requested for now, and is delayed by world.lateMillis
 	busyUntil int64
 	batch     int
-	// onOutput processes the engine's output; settled is called after all of it.
+	// onOutput processes one frame of output; settled is called after all output was processed.
 	onOutput func(wire.Frame)
 	settled  func()
-	// The engine is nil while it is evicted from memory. rouse then creates a new engine.
-	// lost, if not nil, is called after the stream broke.
+	// The engine is nil while it is evicted from memory. rouse then creates a new engine. lost,
+	// if not nil, is called after the stream breaks.
 	rouse, lost func()
 	stepped     int   // number of inputs to the engine
 	steppedAt   int64 // time of the last input
 }
 
-// start replaces the engine by a new one.
+// start replaces the engine with a new one.
 func (d *driver) start() {
 	open := d.world.setup.Engine
 	if open == nil || d.fetches != nil {
@@ -166,7 +166,7 @@ func (d *driver) messageProcessed() {
 	}
 }
 
-// patience returns how long an engine reports live without any message.
+// patience returns how long an engine may report live without receiving a message.
 func (d *driver) patience() int64 {
 	if d.fetches != nil {
 		return 3 * directPeriod

@@ -179,7 +179,7 @@ func (o *edgeObject) restart() {
 	o.world.saw(ObjectRestarted)
 }
 
-// standBy connects to the next connector immediately after a connection was lost.
+// standBy connects to the next connector immediately after a connection is lost.
 func (o *edgeObject) standBy() {
 	if len(o.link.servers) < 2 || o.regional {
 		return

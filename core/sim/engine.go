@@ -42,8 +42,8 @@ var dictionaries = sync.OnceValue(func() (all [kinds][]byte) {
 	return all
 })
 
-// chooseCodec chooses the codec of bodies. For half of the seeds, it is the codec of real
-// connectors: packed bodies and the public dictionaries of their resources.
+// chooseCodec chooses the codec of bodies. Half of the seeds use the codec of real connectors:
+// packed bodies and the public dictionaries of their resources.
 func (w *world) chooseCodec(seed uint64) {
 	given := w.setup.Codec
 	for k := range kinds {

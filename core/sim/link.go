@@ -19,7 +19,7 @@ type server interface {
 	// at returns the source and the version of a resource at the server. The source is
 	// nil if the server does not have the resource.
 	at(kind int) (*source, api.ResourceVersion)
-	// blind returns the time until which the server may miss data without noticing.
+	// blind returns the time until which the server may miss data without detecting it.
 	blind() int64
 	// failing returns the time at which the server detected that it is disconnected,
 	// or zero.

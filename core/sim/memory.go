@@ -39,13 +39,12 @@ func (w *world) scarcity() bool {
 	return false
 }
 
-// versionBytes is an upper bound of the memory of a version without its envelope
-// and label set.
+// versionBytes is an upper bound on the memory of a version without its envelope and label set.
 const versionBytes = 64
 
-// growth returns an upper bound of the memory that a message requires. It counts
-// the message and its blocks after decompression, a record for each version, and a
-// complete object for each patch.
+// growth returns an upper bound on the memory that a message requires. It counts the message
+// and its blocks after decompression, a record for each version, and a complete object for each
+// patch.
 func (w *world) growth(message []byte, changes changeCounts) int {
 	return 2*(len(message)+changes.expanded) + changes.versions*versionBytes + changes.patches*w.largestObject()
 }

@@ -25,7 +25,7 @@ type handle struct {
 	watched bool
 }
 
-// request is a request that waits for its response.
+// request is a request without a response yet.
 type request struct {
 	id         uint32
 	collection *collection

@@ -176,8 +176,8 @@ func (w *world) opCompact(r *lite.Rand) {
 	}
 }
 
-// opNewSource replaces the database by a different one, whose versions may
-// overlap with those of the old one.
+// opNewSource replaces the database with a different one, whose versions may overlap with those
+// of the old one.
 func (w *world) opNewSource(r *lite.Rand) {
 	name := fmt.Sprintf("h%d", len(w.sources)+1)
 	s := newSource(name, pick(r, firstVersion, w.source.rv, w.source.rv/2+1, w.source.rv+500), w.setup.Codec.Padding, w.planted)
@@ -211,7 +211,7 @@ func (w *world) opLeaderLoss(r *lite.Rand) {
 	w.saw(LeaderLost)
 }
 
-// hopelessMillis is a lag that is so long that readers must report stale data.
+// hopelessMillis is a lag so long that readers must report stale data.
 const hopelessMillis = 2*oldestMillis + 30_000
 
 func (w *world) opLag(r *lite.Rand) {

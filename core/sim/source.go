@@ -160,7 +160,7 @@ func (s *source) randomPut(r *lite.Rand, kind int, key api.Key) *cacher.Update {
 	return put
 }
 
-// owner returns a random owner in the encoding that objects use. Half of the owners have a kind and a name.
+// owner returns a random owner, encoded as in objects. Half of the owners have a kind and a name.
 func (s *source) owner(r *lite.Rand, object api.Key) string {
 	owner := api.Owner{Name: "set", UID: s.ownerUID(r)}
 	if r.Int63n(2) == 0 {
@@ -196,7 +196,7 @@ func (s *source) randomKey(r *lite.Rand) (int, api.Key) {
 	return pods, keyOf(pods, int(r.Int63n(24)))
 }
 
-// heal replaces every unreadable version by a readable one.
+// heal replaces every unreadable version with a readable one.
 func (s *source) heal(r *lite.Rand, now int64) {
 	for k := range kinds {
 		for _, key := range s.logs[k].Keys() {

@@ -101,8 +101,8 @@ type leftOut struct {
 	data []byte
 }
 
-// missed records that a body is missing. The engine then replaces the restored
-// collection by a list from upstream.
+// missed records that a body is missing. The engine then replaces the restored collection with
+// a list from upstream.
 func (o *edgeObject) missed(kind int) {
 	o.link.tap.scope(resourceNames[kind], check.Filter{}, false).renew()
 	o.stored[kind], o.lacks = nil, true

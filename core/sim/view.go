@@ -200,7 +200,7 @@ func (v *view) expected(log *check.Log, owners map[string]bool) (rows []row, off
 	return rows, offset, counts, uint64(len(list))
 }
 
-// order compares two rows by the sort keys of the view, and then by their keys.
+// order compares two rows by the sort keys of the view, and then by object key.
 func (v *view) order(a, b check.Item) int {
 	for _, key := range strings.Split(v.open.Sort, ",") {
 		name, reversed := strings.CutPrefix(key, "-")

@@ -40,8 +40,8 @@ type watch struct {
 	// queued.
 	drained bool
 	marked  bool
-	// startedAt is when the watch started. offered is the version of the
-	// collection when the watch was certainly offered a bookmark.
+	// startedAt is when the watch started. offered is the version of the collection at a time
+	// by which the watch was certainly offered a bookmark.
 	startedAt int64
 	offered   api.ResourceVersion
 }

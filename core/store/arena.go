@@ -234,13 +234,13 @@ func (a *Arena) Versions() int { return int(a.next) - 1 - len(a.free) }
 // Deltas returns the number of stored versions that have a base.
 func (a *Arena) Deltas() int { return a.deltas }
 
-// UsedBytes returns the memory in bytes that all stored versions and label sets take.
+// UsedBytes returns the memory in bytes that all stored versions and label sets use.
 func (a *Arena) UsedBytes() int {
 	return a.slab.used + a.blocks.bytes + a.Labels.used + a.Versions()*recordSize
 }
 
-// ReservedBytes returns the memory that the arena has allocated for versions. This number
-// shrinks when chunks and blocks become unused.
+// ReservedBytes returns the memory that the arena has allocated for versions. The number
+// decreases when chunks and blocks become unused.
 func (a *Arena) ReservedBytes() int {
 	return a.slab.reserved() + a.blocks.bytes + len(a.pages)*pageSize*recordSize
 }

@@ -215,10 +215,9 @@ func (a *Arena) leave(ref Ref) {
 	}
 }
 
-// Body returns the body of a version. The result is valid until the next call that reads
-// a body or releases the version. If the block of the body is corrupt, Body calls
-// OnCorrupt and returns the zero Body. The bodies of a block are not decompressed before
-// one of them is read.
+// Body returns the body of a version. The result is valid until the next call that reads a body
+// or releases the version. If the block of the body is corrupt, Body calls OnCorrupt and
+// returns the zero Body. Body decompresses a block when it first reads one of its bodies.
 func (a *Arena) Body(ref Ref) api.Body {
 	member, _ := a.memberOf(ref)
 	if member.Block == 0 {

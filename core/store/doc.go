@@ -10,16 +10,15 @@
 //
 // Bodies of neighboring objects that arrive compressed together, in a block, remain in the
 // block. A version then has a [MemberRef], and [Arena.Body] decompresses the block. Changed
-// objects have bodies of their own. When versions use only few bodies of a block,
+// objects have bodies of their own. When versions use only a few bodies of a block,
 // [Arena.Repack] takes these bodies out of the block.
 //
-// A [Store] is the current state of a collection: at most one version per key, found by
-// hash or in key order. Each key has an [ID] that updates do not change. An update
-// therefore touches neither the order nor the hash index. Other packages use the ID as a
-// slice index for data per object, such as the sort keys of a view. [Store.Prefetch]
-// prefetches the memory that a batch of updates reads. Several stores can share an arena:
-// a relist stages the next state beside the current one and adds only the versions that
-// differ.
+// A [Store] is the current state of a collection: at most one version per key, with lookup by
+// hash and iteration in key order. Each key has an [ID] that updates do not change. An update
+// therefore touches neither the order nor the hash index. Other packages use the ID as a slice
+// index for per-object data, such as the sort keys of a view. [Store.Prefetch] prefetches the
+// memory that a batch of updates reads. Several stores can share an arena: a relist stages the
+// next state beside the current one and adds only the versions that differ.
 //
 // A [Segment] is a range of keys whose objects a restore has not yet loaded into the
 // store. Reads load the segment on demand, so callers of the store do not observe it.

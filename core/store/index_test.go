@@ -71,7 +71,7 @@ func TestIndexRemovesFromChains(t *testing.T) {
 	}
 }
 
-// Generated names that differ in one character spread over tables, slots and
+// The hashes of generated names that differ in one character spread over tables, slots and
 // tags.
 func TestHashSpreads(t *testing.T) {
 	const n = 1 << 14

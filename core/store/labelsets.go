@@ -5,7 +5,7 @@ import (
 )
 
 // LabelSets interns label sets under small dense IDs, so that a selector is evaluated once per
-// distinct set and not once per event. ID 0 is the empty set. IDs of unused sets are reused;
+// distinct set instead of once per event. ID 0 is the empty set. IDs of unused sets are reused;
 // Generation distinguishes the uses of an ID. Caches that are keyed by ID call EachFreed to
 // drop stale entries.
 type LabelSets struct {
@@ -109,8 +109,8 @@ func labelSetBytes(text string) int { return 2 * len(text) }
 // Freed returns how many times an ID has been freed. The number never decreases.
 func (l *LabelSets) Freed() int { return l.freed }
 
-// EachFreed calls forget for every ID that was freed after Freed returned the number
-// "since". If more IDs were freed than can be reported, EachFreed returns false without
+// EachFreed calls forget for every ID that was freed after an earlier call to Freed, which
+// returned since. If more IDs were freed than can be reported, EachFreed returns false without
 // calling forget.
 func (l *LabelSets) EachFreed(since int, forget func(id uint32)) bool {
 	if l.freed-since > maxRecent {
@@ -132,8 +132,8 @@ func (l *LabelSets) Generation(id uint32) uint32 { return l.sets[id].generation 
 // Len returns the number of distinct sets in use, including the empty set.
 func (l *LabelSets) Len() int { return len(l.byText) }
 
-// appendLabelText encodes a label set injectively. It writes lengths because
-// labels that did not come from Kubernetes may contain any byte.
+// appendLabelText encodes a label set injectively. It writes lengths instead of separators,
+// because labels that did not come from Kubernetes may contain any byte.
 func appendLabelText(dst []byte, labels api.Labels) []byte {
 	for _, label := range labels {
 		dst = appendLengthed(dst, label.Key)

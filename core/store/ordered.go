@@ -2,14 +2,12 @@ package store
 
 import "github.com/watchglass/watchglass/core/internal/lite"
 
-// Ordered is a sequence of object IDs in an order that its owner defines. Methods
-// that search take a function "before", which reports whether an entry precedes the
-// searched position.
+// Ordered is a sequence of object IDs in an order that its owner defines. Search methods take a
+// function before, which reports whether an entry precedes the target position.
 //
-// The sequence is a list of sorted chunks. A search consists of two binary searches.
-// Computing a position adds up the lengths of the preceding chunks. At a million entries,
-// these are two thousand additions over adjacent memory, which is cheaper than the cache
-// misses of a tree.
+// The sequence is a list of sorted chunks. A search consists of two binary searches. Computing
+// a position adds up the lengths of the preceding chunks. For a million entries, that takes two
+// thousand additions over adjacent memory, which is cheaper than the cache misses of a tree.
 type Ordered struct {
 	chunks [][]ID
 	count  int
@@ -84,7 +82,7 @@ func (o *Ordered) neighbors(chunk, pos int) (left, right ID) {
 	return left, right
 }
 
-// Load replaces all entries by ids and takes ownership of the slice.
+// Load replaces all entries with ids and takes ownership of the slice.
 //
 //go:noinline
 func (o *Ordered) Load(ids []ID) {
@@ -156,8 +154,7 @@ func (o *Ordered) Remove(id ID, before func(ID) bool) bool {
 	return true
 }
 
-// From yields the entries that start at the position "at", in order, until yield returns
-// false.
+// From yields the entries from position at on, in order, until yield returns false.
 func (o *Ordered) From(at int, yield func(ID) bool) {
 	for _, c := range o.chunks {
 		if at >= len(c) {

@@ -12,9 +12,8 @@ import (
 
 const cacheLine = 64
 
-// For each change, Prefetch appends to the slice into the ID of the object that the
-// change probably updates, or zero if there is none. It prefetches the memory that
-// updates of these objects read.
+// Prefetch appends one ID to the slice into for each change: that of the object that the change
+// probably updates, or zero. It prefetches the memory that these updates read.
 func (s *Store) Prefetch(into []ID, changes []wire.Change) []ID {
 	start := len(into)
 	for i := range changes {
@@ -30,8 +29,8 @@ func (s *Store) Prefetch(into []ID, changes []wire.Change) []ID {
 	return into
 }
 
-// Prefetch prefetches the memory that Release reads for the given versions, and the bytes
-// of the versions, which later versions will reuse.
+// Prefetch prefetches the memory that Release reads for the given versions. It also prefetches
+// the bytes of these versions, because later versions reuse that memory.
 func (a *Arena) Prefetch(refs []Ref) {
 	for _, ref := range refs {
 		a.warmRecord(ref)

@@ -1,19 +1,17 @@
 package store
 
-// ranks contains for each object a number that grows with its key, so that two
-// objects can be compared without reading their keys. Gaps between the numbers
-// leave room for new objects. When a gap is exhausted, all objects are
-// renumbered.
+// ranks contains one number per object, ascending in key order, so that two objects can be
+// compared without reading their keys. Gaps between the numbers leave room for new objects.
+// When a gap is exhausted, all objects are renumbered.
 type ranks []uint64 // by ID
 
 const (
-	// rankStep is the gap between adjacent objects after a renumbering and at the ends.
-	// If an object is inserted between two others, rankRun limits the gap to its
-	// predecessor. The limit leaves room for successors, because names often end in a
-	// counter.
+	// rankStep is the gap between adjacent objects after a renumbering and at the ends. When an
+	// object is inserted between two others, rankRun limits the gap between the object and its
+	// predecessor. The limit leaves room for successors, because names often end in a counter.
 	rankStep = 1 << 32
 	rankRun  = 1 << 16
-	// firstRank leaves room on both sides.
+	// firstRank is the number of the first object, with room on both sides.
 	firstRank = 1 << 62
 )
 

@@ -6,9 +6,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Segment is a range of objects, adjacent in key order, that is not in its store
-// yet. A restore creates segments for persisted objects that may never be read. The
-// store loads a segment when a read needs one of its objects.
+// Segment is a range of adjacent keys whose objects are not in the store yet. A restore creates
+// segments for persisted objects that may never be read. The store loads a segment when a read
+// needs one of its objects.
 type Segment interface {
 	// Len returns the number of objects in the segment.
 	Len() int

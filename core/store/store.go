@@ -131,9 +131,9 @@ func (s *Store) EnableRanks() {
 // have been called.
 func (s *Store) Before(id, other ID) bool { return s.ranks[id] < s.ranks[other] }
 
-// Replace replaces the version of an object in the store by ref, which must have the same
-// key, and takes ownership of one reference. It returns the previous version together
-// with its reference.
+// Replace replaces the version of an object in the store with ref, which must have the same
+// key, and takes ownership of one reference. It returns the previous version together with its
+// reference.
 func (s *Store) Replace(id ID, ref Ref) (previous Ref) {
 	previous = s.versions[id]
 	s.versions[id] = ref

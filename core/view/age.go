@@ -6,7 +6,7 @@ import (
 
 // ages records when objects may enter or leave a view because time passes.
 type ages struct {
-	// at is the time at which the result of the condition may next change, by object.
+	// at maps each object to the time at which the result of the condition may next change.
 	at map[store.ID]int64
 	// next is the earliest time in at, or zero if there is none.
 	next int64

@@ -54,8 +54,7 @@ func TestViewRowsLeaveAndEnterAsTheyAge(t *testing.T) {
 	require.Zero(t, young.NextTick())
 }
 
-// After any changes, a view with ages has the same rows as a view that is opened at that
-// time.
+// After any changes, a view with ages has the same rows as a newly opened view.
 func TestViewWithAgesAgreesWithANewView(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 9))

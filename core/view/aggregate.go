@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// aggregate computes the count, sum, minimum and maximum of the numbers of an operand, by
-// group. A change of one object takes two searches in a sorted sequence of all objects.
+// aggregate computes the count, sum, minimum and maximum of an operand's numbers, by group. A
+// change to one object takes two searches in a sorted sequence of all objects.
 type aggregate struct {
 	of query.Operand
 	at []position // by object; set for the objects that order contains

@@ -6,9 +6,9 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// anchor is the position in the order at which a window stays. It is the position of one
-// version of an object, even if that version is no longer a row. Insertions and removals
-// above it change only the offset of the window.
+// anchor fixes a window to a position in the order: that of one version of an object, even if
+// that version is no longer a row. Insertions and removals above it change only the offset of
+// the window.
 type anchor struct {
 	key    api.Key   // the object to find for the next patch, or ""
 	ref    store.Ref // a reference to the version, or zero if the window stays at its offset

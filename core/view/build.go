@@ -14,10 +14,9 @@ import (
 // that no call of the engine takes long. Meanwhile the view has no rows and sends no
 // patch.
 //
-// The view first scans the objects in key order to count facets and compute sort keys,
-// and then sorts the rows. A change of an object that was not scanned yet needs no work.
-// A change of a scanned object updates the facets; the row of the object is inserted
-// after the sort.
+// The view first scans the objects in key order to count facets and compute sort keys, and then
+// sorts the rows. A change to an object that was not scanned yet needs no work. A change to a
+// scanned object updates the facets; the row of the object is inserted after the sort.
 //
 // A view that starts from the rows of a broader view only reads the search texts of
 // these rows, and adopts their order.
@@ -34,8 +33,8 @@ type build struct {
 	// moved are the rows whose position in ids is wrong, in any order.
 	moved   []store.ID
 	isMoved map[store.ID]bool
-	// If relisted is set, total is the number of rows before the relist, and counts
-	// contains the groups of the facets before it.
+	// If relisted is set, total is the number of rows before the relist, and counts contains
+	// the earlier groups of the facets.
 	relisted bool
 	total    int
 	counts   []map[string]*group
@@ -53,8 +52,8 @@ const (
 	costCompare   = 16
 )
 
-// rowCost returns the work that the evaluation of an object takes. The limits of queries
-// bound this work.
+// rowCost returns the work needed to evaluate one object. The limits of queries bound this
+// work.
 func (v *View) rowCost() int {
 	cost := costRow + costWord*v.match.search.Len() + costLevel*len(v.levels) + costFacet*len(v.facets)
 	v.match.where.Operands(func(*query.Operand) { cost += costCondition })
@@ -67,9 +66,9 @@ func (v *View) rowCost() int {
 // Building reports whether the view is still evaluating all objects.
 func (v *View) Building() bool { return v.build != nil }
 
-// Build continues the evaluation of all objects until it is complete, or until about the
-// given work is done, in units of about 10 ns. It returns the work that it did not use. Every call
-// with positive work makes progress.
+// Build continues the evaluation of all objects until it is complete, or until it has done
+// about the given work, in units of about 10 ns. It returns the unused work. Every call with
+// positive work makes progress.
 func (v *View) Build(work int) int {
 	for v.build != nil && work > 0 {
 		work -= v.step(work)
@@ -220,7 +219,7 @@ func (v *View) adoptOrder(from *View) {
 	}
 }
 
-// complete loads the sorted rows, and inserts those that have moved during the evaluation.
+// complete loads the sorted rows, and inserts those that moved during the evaluation.
 func (v *View) complete() {
 	b := v.build
 	ids := b.ids[:0]

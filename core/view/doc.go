@@ -1,11 +1,10 @@
 // Package view maintains a live window over a collection: a range of the objects that match
 // a query, in a given order.
 //
-// A [View] observes every change of its collection through Changed, and returns
-// the changes of the window from Patch. For each row it keeps a sort key, a
-// number that sorts like the row's value and is computed once per version. A
-// change that preserves the sort key needs no search, and a search compares
-// numbers.
+// A [View] observes every change to its collection through Changed, and returns the changes to
+// the window from Patch. For each row it keeps a sort key, a number that sorts like the row's
+// value and is computed once per version. A change that preserves the sort key needs no search,
+// and a search compares numbers.
 //
 // Build evaluates all objects when the view opens, and again after a relist, which may
 // change every object. It works in steps of bounded duration, and changes are applied

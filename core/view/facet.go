@@ -93,8 +93,8 @@ func (f *facet) equals(groups map[string]*group) bool {
 // counted reports whether the facet counts a version with these failures.
 func (f *facet) counted(failed failures) bool { return failed&^f.own == 0 }
 
-// change updates the groups for a change of an object, and reports whether the change
-// affects them.
+// change updates the groups for a change to an object, and reports whether the change affects
+// them.
 func (f *facet) change(id store.ID, c *transition) bool {
 	was, is := f.counted(c.was), f.counted(c.is)
 	if !was && !is || was && is && f.same(c) {

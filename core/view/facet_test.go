@@ -17,8 +17,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// facetModel is a facet with functions that return the value of a pod, and whether the facet
-// counts it.
+// facetModel is a facet with functions that return the value of a pod, and report whether the
+// facet counts it.
 type facetModel struct {
 	wire.Facet
 	value   func(api.Object) string

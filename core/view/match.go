@@ -36,7 +36,7 @@ type failures uint32
 
 const other failures = 1 << 31
 
-// transition describes how a change of an object affects a view.
+// transition describes how a change to an object affects a view.
 type transition struct {
 	previous, current store.Ref
 	was, is           failures

@@ -64,7 +64,7 @@ func (l *level) value(ref store.Ref, buffer *[]byte) api.Value {
 	return v
 }
 
-// rowOf returns a version as a row, with its labels if they are needed.
+// rowOf returns a version as a row, with its labels and owner if labels is set.
 func rowOf(arena *store.Arena, ref store.Ref, labels bool) query.Row {
 	row := query.Row{Envelope: arena.Envelope(ref)}
 	if labels {

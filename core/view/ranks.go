@@ -92,8 +92,8 @@ func (b *levelBuild) intern(l *level, value api.Value) bool {
 
 func textValue(text string) api.Value { return api.Value{Kind: api.String, Text: text} }
 
-// rank replaces the numbers of texts by their ranks. Texts that compare as equal have
-// equal ranks.
+// rank replaces the numbers of texts with their ranks. Texts that compare as equal have equal
+// ranks.
 func (b *levelBuild) rank(l *level, ids []store.ID) {
 	order := make([]uint32, len(b.texts))
 	for i := range order {

@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// texts caches the search texts of objects, for all views of a collection. A text is
-// computed when a search that narrows another search reads it. It is dropped when the
-// object changes in a column that the text consists of.
+// texts caches the search texts of objects, for all views of a collection. A text is computed
+// when a search that narrows another search reads it. It is dropped when one of its columns
+// changes.
 type texts struct {
 	arena *store.Arena
 	// cells are the columns that texts consist of. opaque means that api.Cells cannot

@@ -45,7 +45,7 @@ type View struct {
 	closed           bool
 }
 
-// everything is more work than any view takes.
+// everything is more work than any view needs.
 const everything = 1 << 62
 
 // New opens a view in a set of its own, and builds it.
@@ -331,9 +331,9 @@ func (v *View) Move(f *wire.MoveView) *api.Status {
 	return nil
 }
 
-// Adopt takes over the rows that another view of the same collection has sent last, so
-// that the next patch edits them. If the arenas differ, the next patch resets the window
-// instead. Adopt closes the other view.
+// Adopt takes over the rows that another view of the same collection last sent, so that the
+// next patch edits them. If the arenas differ, the next patch resets the window instead. Adopt
+// closes the other view.
 func (v *View) Adopt(old *View) {
 	if old.arena == v.arena {
 		v.shown, old.shown = old.shown, window{arena: old.arena}

@@ -75,7 +75,7 @@ func (c *client) apply(t *testing.T, v *view.View) bool {
 	return true
 }
 
-// complete is more work than any view takes.
+// complete is more work than any view needs.
 const complete = 1 << 30
 
 // model contains all objects by key. It computes the rows that a view must show by
@@ -186,7 +186,7 @@ func randomPod(r *rand.Rand, rv int) api.Object {
 	return o
 }
 
-// A client that applies patches at any times has the rows of the filtered and sorted
+// A client that applies patches at arbitrary times has the rows of the filtered and sorted
 // collection. Queries, moves, relists and changes of the query are random.
 func TestView_agrees_with_filter_and_sort(t *testing.T) {
 	type query struct {

@@ -40,8 +40,8 @@ func (w *window) same(rows []shownRow) bool {
 	return w.shown && slices.EqualFunc(w.rows, rows, func(a, b shownRow) bool { return a.ref == b.ref })
 }
 
-// move replaces the rows of the window by the rows next, and sets f to the difference.
-// The edits alias the arena and the buffers.
+// move replaces the rows of the window with the rows next, and sets f to the difference. The
+// edits alias the arena and the buffers.
 func (w *window) move(next []shownRow, f *wire.ViewPatch) {
 	f.Reset, f.Edits = !w.shown, f.Edits[:0]
 	if f.Reset {
@@ -57,7 +57,7 @@ func (w *window) move(next []shownRow, f *wire.ViewPatch) {
 	w.rows, w.spare, w.shown = next, w.rows, true
 }
 
-// match finds the objects that are in both windows, and fills the fields to and from.
+// match finds the objects that are in both windows, and sets the fields to and from.
 func (w *window) match(next []shownRow) {
 	w.to, w.from = places(w.to, len(w.rows)), places(w.from, len(next))
 	w.locate(next)
@@ -122,7 +122,7 @@ func (w *window) edit(next []shownRow, f *wire.ViewPatch) {
 	}
 }
 
-// locate fills the map at, unless all rows have the same index in both windows, which is
+// locate populates the map at, unless all rows have the same index in both windows, which is
 // the common case.
 func (w *window) locate(next []shownRow) {
 	clear(w.at)

@@ -2,12 +2,11 @@ package watcher
 
 import "github.com/watchglass/watchglass/core/api"
 
-// conflate makes room in the input queue of a watch with a slow consumer. It merges
-// several changes of one object into one change, at the position of the last. The merged
-// change contains the version before the first change and the version after the last one.
-// The consumer skips intermediate states, never goes back in time, and reaches the same
-// final state as every other consumer. Afterwards the queue has at most one change per
-// object.
+// conflate makes room in the input queue of a watch with a slow consumer. It merges all changes
+// to an object into one change, at the position of the last. The merged change contains the
+// version before the first change and the version after the last one. The consumer skips
+// intermediate states, never goes back in time, and reaches the same final state as every other
+// consumer. Afterwards the queue has at most one change per object.
 //
 // conflate drops bookmarks, because merging may move a change behind a bookmark that
 // covers the change. A later bookmark carries the same information.

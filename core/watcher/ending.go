@@ -45,11 +45,11 @@ func (c *Counts) end(reason api.WatchEnd) {
 // Ending returns how the watch ended, or the zero value if it is still open.
 func (w *Watcher) Ending() Ending { return w.ending }
 
-// Status returns the error that the watch ended with, or nil after a normal end and for
-// an open watch.
+// Status returns the error that the watch ended with, or nil if the watch is open or ended
+// normally.
 func (w *Watcher) Status() *api.Status { return w.ending.Status }
 
-// Fail ends the watch with a status, because the history was lost.
+// Fail ends the watch with the given status and the reason WatchEndHistoryLost.
 //
 //go:noinline
 func (w *Watcher) Fail(status *api.Status) { w.End(api.WatchEndHistoryLost, status, false) }

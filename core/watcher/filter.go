@@ -63,8 +63,8 @@ func (f *Filter) Selective() bool { return f.Selects() || !f.shard.Whole() }
 // or no objects of a namespace.
 func (f *Filter) Selects() bool { return f.labelled || !f.fields.Empty() }
 
-// Evaluations returns an upper bound of the number of requirements and fields evaluated
-// so far, which measures the cost of the filter.
+// Evaluations returns an upper bound on the number of requirements and fields evaluated so far,
+// which measures the cost of the filter.
 func (f *Filter) Evaluations() uint64 { return f.evaluations + f.labels.Evaluations() }
 
 // Scope returns the part of the resource that the filter covers.
@@ -174,8 +174,7 @@ func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, 
 	return 0, 0, false
 }
 
-// same reports whether the filter cannot distinguish the two versions of a
-// change.
+// same reports whether the filter must treat both versions of a change alike.
 func (f *Filter) same(e *history.Event) bool {
 	return e.Current != 0 && e.Previous != 0 && f.fields.Same(e.Unchanged) &&
 		(!f.labelled || f.arena.LabelSet(e.Current) == f.arena.LabelSet(e.Previous))

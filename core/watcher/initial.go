@@ -6,11 +6,11 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Initial supplies the events before the live ones: no events, the state of the store at
+// Initial supplies the events that precede live events: none, the state of the store at
 // registration, or a range of the history.
 type Initial struct {
 	arena *store.Arena
-	// state holds a reference to each version from the index "position" on.
+	// state holds references to its versions, from index position on.
 	state    []store.Ref
 	version  api.ResourceVersion // version of the state, or of the last event
 	window   *history.Window

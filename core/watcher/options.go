@@ -14,8 +14,8 @@ type Options struct {
 	QueueSize int
 	Policy    api.Policy
 	Initial   Initial
-	// Cursor is where a stalling watch starts to read the history. The Initial of such a
-	// watch must be a state, a collection or empty.
+	// Cursor is where a stalling watch starts to read the history. A stalling watch requires an
+	// Initial that is empty or comes from FromState or FromCollection.
 	Cursor history.Cursor
 	// Watermark is the requested version. Live events and bookmarks must be newer than
 	// the watermark and every initial event (rules W34, W35).

@@ -2,11 +2,10 @@ package watcher
 
 import "github.com/watchglass/watchglass/core/history"
 
-// A watch with the policy stall keeps no events of its own. It reads the history at the
-// pace of its consumer. While the consumer accepts events, the watch is at the end of the
-// history and is offered each event directly. Otherwise the watch stays behind and uses
-// no time or memory. Only a relist, which empties the history, fills the queue of the
-// watch.
+// A watch with the policy stall keeps no events of its own. It reads the history at the pace of
+// its consumer. While the consumer accepts events, the watch is at the end of the history and
+// is offered each event directly. Otherwise the watch stays behind and uses no time or memory.
+// The watch's queue receives changes only during a relist, which empties the history.
 
 // Stalls reports whether the policy is stall. The dispatcher offers events to a stalling
 // watch with Follow instead of TryAdd.
@@ -16,9 +15,8 @@ func (w *Watcher) Stalls() bool { return w.stalls }
 // that event later because the watch is behind.
 func (w *Watcher) Covers(position int) bool { return w.cursor.Covers(position) }
 
-// Follow offers the watch the event at a history position, unless the watch
-// covers that position. A watch whose meter is exhausted stays behind at the
-// event.
+// Follow offers the watch the event at a history position, unless the watch covers that
+// position. If the filter's meter is exhausted, the watch reads the event later.
 func (w *Watcher) Follow(e *history.Event, position int) {
 	if !w.admits(e) || w.cursor.Covers(position) {
 		return

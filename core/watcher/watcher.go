@@ -38,8 +38,7 @@ type input struct {
 // Watcher is one Kubernetes watch. TryAdd and AddBookmark add to the input queue. Run
 // moves events from the input queue to the output queue, and from there to the sink.
 type Watcher struct {
-	// The fields that are read for every event come first, because few of ten thousand
-	// watches fit into the processor cache.
+	// The fields that are read for every event come first, so that they share cache lines.
 	filter    *Filter
 	sink      func(Delivery) bool
 	arena     *store.Arena
@@ -65,8 +64,8 @@ type Watcher struct {
 	inputLimit int
 	// outputLimit is QueueSize, or one for a stalling watch.
 	outputLimit int
-	// difference is the number of queued changes that came with a relist. crowded means
-	// that some of these changes are from a relist before the last one.
+	// difference is the number of queued changes from relists. crowded means that some of these
+	// changes are from a relist before the last one.
 	difference int
 	crowded    bool
 	// initialEvents counts the initial events read so far. initialEnd is the position
@@ -114,11 +113,11 @@ func (w *Watcher) Finished() bool { return w.outClosed && w.out.len() == 0 }
 // Stopped reports whether the watch has stopped admitting events.
 func (w *Watcher) Stopped() bool { return w.inClosed }
 
-// TryAdd admits a change without waiting, and returns false if the queue is full (rule
-// W10). A conflating watch makes room. A change that the filter excludes needs no room.
-// TryAdd also admits the rest of a partially admitted revision to a full queue. Clients
-// resume after the last version received (G8), so a watch must not end inside a revision.
-// If nothing is queued, TryAdd offers the change to the sink directly.
+// TryAdd admits a change without waiting, and returns false if the queue is full (rule W10). A
+// conflating watch makes room. A change that the filter excludes needs no room. Even if the
+// queue is full, TryAdd admits the rest of a partially admitted revision. Clients resume after
+// the last version received (G8), so a watch must not end inside a revision. If nothing is
+// queued, TryAdd offers the change to the sink directly.
 func (w *Watcher) TryAdd(e *history.Event) bool {
 	if !w.admits(e) {
 		return true
@@ -163,10 +162,9 @@ func (w *Watcher) BeginRelist() {
 	}
 }
 
-// AddDifference admits a change that a relist found. All changes of a relist arrive in
-// one step, in which no consumer can take any, so these changes may exceed the queue
-// limit. The number of changes is bounded by the number of objects, and changes of only
-// one relist may wait at a time.
+// AddDifference admits a change that a relist found. All changes of a relist are added before
+// any consumer can take one, so they may exceed the queue limit. The number of changes is
+// bounded by the number of objects, and changes of only one relist may wait at a time.
 func (w *Watcher) AddDifference(e *history.Event) {
 	if !w.admits(e) {
 		return
@@ -439,8 +437,8 @@ func (w *Watcher) deliverBookmark(rv api.ResourceVersion) {
 	w.out.push(d)
 }
 
-// close reports the end of the delivery, and releases the events that were not delivered
-// (rule W7). The consumer can still take the remaining output (rule W9).
+// close calls Closed, and releases the events that were not delivered (rule W7). The consumer
+// can still take the remaining output (rule W9).
 func (w *Watcher) close() {
 	if !w.outClosed && w.opt.Closed != nil {
 		w.opt.Closed()

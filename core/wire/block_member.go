@@ -45,8 +45,8 @@ func appendSized(dst []byte, body api.Body) []byte {
 	return appendUvarint(dst, uint64(len(body.Data))<<codecBits|uint64(body.Codec))
 }
 
-// sized reads a codec and a size. Only the message limits the size, because a large body
-// is sent by itself.
+// sized reads a codec and a size. The message size is the only limit, because a large
+// body is sent by itself.
 func (r *reader) sized() (api.Codec, uint32) {
 	v := r.uvarint()
 	if v>>codecBits > math.MaxUint32 {

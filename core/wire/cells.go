@@ -113,8 +113,8 @@ func (r *reader) sharing() (field int, ok bool) {
 	return int(r.b[r.off-1]) - sameAsField, true
 }
 
-// skipFields skips n fields. It has a fast path for short fields: most cells are short,
-// and parsing events spends most of its time on cells.
+// skipFields skips n fields. It has a fast path for short fields, because most cells are
+// short and cells take most of the time of parsing events.
 func (r *reader) skipFields(n int) {
 	for ; n > 0; n-- {
 		if off := r.off; off < len(r.b) {
@@ -144,9 +144,9 @@ func (r *reader) skipColumns(n, fields int) {
 	}
 }
 
-// shortColumn returns the end of the next column if it is Null, the text of a field, a
-// short text, or a value that takes one byte. Most columns are. Otherwise it returns zero,
-// and the caller reads the column. Validating rows takes a fifth of a first list.
+// shortColumn returns the end of the next column if it is Null, a field reference, a
+// short text or a one-byte value, as most columns are. Otherwise it returns zero, and the
+// caller reads the column. Validating rows takes a fifth of the time of an initial list.
 func (r *reader) shortColumn(fields int) int {
 	b, off := r.b, r.off
 	if off >= len(b) {

@@ -30,7 +30,7 @@ func TestChangedMessageIsNotIntact(t *testing.T) {
 	}
 }
 
-// A change of any one byte changes the sum of a message, at every length.
+// Changing any single byte of a message changes its sum, at every length.
 func TestEveryChangeOfAByteChangesTheMessageSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for size := 1; size <= 100; size++ {
@@ -49,8 +49,7 @@ func TestEveryChangeOfAByteChangesTheMessageSum(t *testing.T) {
 	}
 }
 
-// A message of a connector that sends no checksums is accepted, and so are frames
-// after the Checksum.
+// A message without a Checksum is accepted, and so are frames after a Checksum.
 func TestMessageWithoutChecksumIsIntact(t *testing.T) {
 	message := (&Ping{Mark: 1}).Append(nil)
 	require.True(t, Intact(nil))

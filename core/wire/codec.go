@@ -187,8 +187,7 @@ func (r *reader) count(size int) int {
 
 func (r *reader) rv() api.ResourceVersion { return api.ResourceVersion(r.uvarint()) }
 
-// done returns the first error of the reads, an error if the payload has unread bytes, or
-// nil.
+// done returns the first read error, an error if the payload has unread bytes, or nil.
 func (r *reader) done(frame string) error {
 	if r.err == nil && r.left() > 0 {
 		r.fail("trailing bytes")

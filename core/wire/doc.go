@@ -11,7 +11,7 @@
 // Append appends the whole frame to a buffer. Parse reads a payload and rejects
 // truncated, oversized and trailing data. Parse allocates only slices, and reuses the
 // slices that the frame already has. The strings and byte slices of a parsed frame alias
-// the payload. Copy them to keep them longer than the payload.
+// the payload. Copy them if they must outlive the payload.
 //
 // [FromReader], [FromConnector], [FromProgram], [FromEngine] and [Stored] list the frames
 // by direction; receivers use these sets to parse. PROTOCOL.md describes each frame.

@@ -101,8 +101,8 @@ func checkEnvelope(t *testing.T, o *api.Object) {
 	}
 }
 
-// The fast and the slow path of layout return the same offsets for an envelope, at any
-// point of truncation.
+// The fast and slow paths of layout return the same offsets, wherever the envelope is
+// truncated.
 func TestLayoutOfEveryFrame(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, key := range []api.Key{"a", "ns/a", api.Key(long[:127]), api.Key(long[:128]), api.Key(long)} {

@@ -11,8 +11,8 @@ const Subprotocol = SubprotocolPrefix + "2"
 // Version is the protocol version that [Hello] and [Welcome] carry.
 const Version = 2
 
-// MaxMessage is the maximum size of a message in either direction, in bytes. The changes
-// of the largest etcd transaction fit, with their envelopes.
+// MaxMessage is the maximum size of a message in either direction, in bytes. A message
+// can contain the changes of the largest etcd transaction, with their envelopes.
 const MaxMessage = 16 << 20
 
 // Type is the first byte of a frame.

@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzFrame tests every parser. Encoding and parsing an accepted frame must yield the
-// same frame, even if Parse fills a frame that was used before.
+// same frame, even if Parse reuses a frame.
 func FuzzFrame(f *testing.F) {
 	for _, s := range samples {
 		f.Add(s.frame.Append(nil))

@@ -1,7 +1,7 @@
 package wire
 
-// Hello is the first frame on a connection. The reader sends it. Hello carries the token
-// that the connector's authentication expects, because a token must not be part of a URL.
+// Hello is the first frame on a connection, sent by the reader. It carries the token for
+// the connector's authentication, because a token must not be part of a URL.
 type Hello struct {
 	Version int
 	Token   string

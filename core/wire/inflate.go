@@ -235,10 +235,10 @@ func reverse(code uint16, n uint8) (reversed uint16) {
 	return reversed
 }
 
-// noSymbol stands for bits that are not a code. It is greater than every symbol.
+// noSymbol represents bits that match no code. It is greater than every symbol.
 const noSymbol = 1 << 15
 
-// symbol reads one symbol of the code h. It returns noSymbol if the bits are not a code.
+// symbol reads one symbol of the code h. It returns noSymbol if the bits match no code.
 //
 //go:noinline
 func (f *inflater) symbol(h *huffman) uint {

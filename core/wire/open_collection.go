@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// OpenCollection opens a collection: a resource or a part of it. Collections of
-// equal scope share one store and one subscription.
+// OpenCollection opens a collection: a resource or a part of it. Collections with the
+// same scope share one store and one subscription.
 //
 // With Restore, the collection waits for [RestoreChunk] frames before it connects. The
 // last RestoreChunk sets End.
@@ -17,8 +17,8 @@ type OpenCollection struct {
 	RowsFirst     bool // receive all rows before the bodies
 	Restore       bool // RestoreChunk frames follow
 	// Columns replaces the default columns, unless it is empty. A connector computes only
-	// columns without printers. For a column whose printer is one of package join, the
-	// engine computes values from other collections, and only views show them.
+	// columns without printers. If the printer of a column belongs to package join, the
+	// engine computes the values from other collections, and only views show the column.
 	Columns []api.Column
 }
 

@@ -2,7 +2,7 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Progress reports that the reader has been sent every change of a subscription up to and
+// Progress reports that the connector has sent every change of a subscription up to and
 // including ResourceVersion. The connector's source has just confirmed that no further
 // change exists.
 type Progress struct {

@@ -1,8 +1,8 @@
 package wire
 
 // RequestProgress requests the next [Progress] of a subscription as soon as the version
-// advances, instead of at the regular time. A reader sends it because a read waits for a
-// version (rule C35). A connector without newer information queries its source, if the
+// advances, instead of at the regular time. A reader sends it when a read is waiting for
+// a version (rule C35). A connector without newer information queries its source, if the
 // source supports such queries.
 type RequestProgress struct {
 	Subscription uint32

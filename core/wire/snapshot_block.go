@@ -186,10 +186,10 @@ func (b *Block) parse(section []byte, objects int) error {
 	return r.done("envelopes")
 }
 
-// addBodies adds the bodies to the objects, whose envelopes are in b.sections, as the
-// members describe them. If bodies is empty, the objects get the codecs and the versions
-// of bases, but no data. This is the usual case of a first list. The codec then replaces
-// the last byte of each envelope, and no envelope is copied.
+// addBodies adds the bodies that the members describe to the objects, whose envelopes are
+// in b.sections. If bodies is empty, as usual for an initial list, the objects get the
+// codecs and the versions of bases, but no data. The codec then replaces the last byte of
+// each envelope, and no envelope is copied.
 func (b *Block) addBodies(bodies []byte) error {
 	inPlace := len(bodies) == 0
 	if !inPlace {

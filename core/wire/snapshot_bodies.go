@@ -54,7 +54,7 @@ func (f *SnapshotBodies) Parse(payload []byte) error {
 }
 
 // RowDigest returns the digest of a sequence of versions, given the digest of the
-// sequence without its last version. The digest of no versions is zero.
+// sequence without its last version. The digest of an empty sequence is zero.
 func RowDigest(digest uint64, key api.Key, rv api.ResourceVersion) uint64 {
 	const prime = 1099511628211 // FNV-1a
 	digest = (digest ^ 14695981039346656037 ^ uint64(len(key))) * prime

@@ -89,8 +89,8 @@ func Release(text string) string {
 }
 
 // WithReleases returns the error for an unknown frame with the software versions of both
-// ends added. It returns other errors unchanged. It also returns any error unchanged if a
-// software version is unknown.
+// ends added. It returns any other error unchanged, and every error if a software version
+// is unknown.
 func WithReleases(err error, connector, reader string) error {
 	s, ok := err.(*api.Status)
 	if !ok || s.Cause != unknownFrame || connector == "" || reader == "" {
@@ -312,8 +312,8 @@ var FromEngine = Set{
 	{TypeReaderStalled, func() Frame { return new(ReaderStalled) }},
 }
 
-// Alone contains the frames that are always the only frame of a message. The frames are
-// the configuration of an engine, a chunk of persisted state, and a part of a longer
+// Alone contains the frames that are always the only frame of a message: the
+// configuration of an engine, a chunk of persisted state, and a fragment of a longer
 // message.
 var Alone = Set{
 	{TypeConfig, func() Frame { return new(Config) }},

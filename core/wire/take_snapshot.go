@@ -5,8 +5,8 @@ import "github.com/watchglass/watchglass/core/api"
 // TakeSnapshot requests the state of an open collection for persistence. The response
 // contains the changes since the version that the program has. It contains the complete
 // state if the program has no version, an evicted version, or a version of a different
-// cluster. The response is a sequence of [SnapshotChunk] frames. The first frame follows
-// the request, and [NextChunk] requests each further frame. An [ErrorReply], which may
+// cluster. The response is a sequence of [SnapshotChunk] frames. TakeSnapshot requests
+// the first frame, and [NextChunk] requests each further one. An [ErrorReply], which may
 // arrive at any time, invalidates all chunks of the snapshot.
 type TakeSnapshot struct {
 	Request         uint32

@@ -34,7 +34,7 @@ type NonResourceRule struct {
 // Ruler is a Policy that can list the rights of a user.
 type Ruler interface {
 	// Rules returns the rights of a user in a namespace. The user is the result of
-	// Authenticate for the token. Rights other than reads may be included.
+	// Authenticate for the token. The result may include rights other than reads.
 	Rules(ctx context.Context, token string, user *User, namespace string) (*Rules, *api.Status)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Tokens is a Policy that lets every client that presents one of a set of secrets read
-// everything. It compares secrets in constant time.
+// Tokens is a Policy that grants full read access to every client that presents one of a
+// set of secrets. It compares secrets in constant time.
 type Tokens struct {
 	mu       sync.Mutex
 	accepted map[[sha256.Size]byte]grant

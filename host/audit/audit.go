@@ -49,7 +49,7 @@ func New(logger *slog.Logger, log *Log) *Recorder {
 	}
 }
 
-// Reopen opens the file of the audit log again, after it has been renamed.
+// Reopen reopens the file of the audit log after a rename.
 func (r *Recorder) Reopen() error {
 	if r.log == nil {
 		return nil

@@ -7,9 +7,9 @@
 // well. An accepted token has no line, because the lines of the following reads name the
 // user. Tokens and objects are never written.
 //
-// Lines are written one at a time while the request waits, as kube-apiserver does, so
-// that no event is lost. A line that cannot be written is counted and logged, and the
-// request continues. Unauthenticated clients cannot fill the disk: texts are truncated,
-// and refused tokens that exceed a rate have no line. The next line of a refused token
-// contains the number of omitted lines.
+// Lines are written one at a time, and the request waits for its line, as in
+// kube-apiserver, so that no event is lost. A line that cannot be written is counted and
+// logged, and the request continues. Unauthenticated clients cannot fill the disk: long
+// texts are truncated, and refused tokens beyond a rate limit have no line. The next line
+// about a refused token contains the number of omitted lines.
 package audit

@@ -34,8 +34,8 @@ type Event struct {
 	Reason    string `json:"reason,omitempty"`
 	// Review marks the withdrawal of an earlier grant.
 	Review bool `json:"review,omitempty"`
-	// Suppressed is the number of refused tokens without a line since the last line of a
-	// refused token.
+	// Suppressed is the number of refused tokens that have no line since the last line
+	// about a refused token.
 	Suppressed uint64 `json:"suppressed,omitempty"`
 }
 
@@ -85,8 +85,7 @@ func Open(path string) (*Log, error) {
 // To returns a Log that writes to a stream, which the caller closes.
 func To(w io.Writer) *Log { return &Log{out: w} }
 
-// Reopen opens the file again, after it has been renamed. If that fails, events go
-// to the renamed file.
+// Reopen reopens the file after a rename. If that fails, events go to the renamed file.
 func (l *Log) Reopen() error {
 	if l.path == "" {
 		return nil

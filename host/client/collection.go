@@ -33,12 +33,12 @@ type CollectionOptions struct {
 	// which the client reads with its own rights. While that resource cannot be read, the
 	// cells are Null, and [Status.Err] of the live collection contains the reason.
 	//
-	// Columns with the Printer "children" count the objects below each row. The Path lists
-	// the resources from the row's children down to the counted objects, separated by
-	// commas. The column is then an Integer with the number of objects. A blank and the
-	// name of a column of the objects may follow, as in "apps/v1/replicasets,v1/pods
-	// Status" for a Deployment. The column is then a String with the number of objects per
-	// value, the most frequent value first, such as "Running 3, Pending 1".
+	// Columns with the Printer "children" count the objects below each row. The Path
+	// lists the resources from the row's children down to the counted objects, separated
+	// by commas. The column is then an Integer with the number of objects. A space and
+	// the name of a column of the objects may follow, as in "apps/v1/replicasets,v1/pods
+	// Status" for a Deployment. The column is then a String with the number of objects
+	// per value, the most frequent value first, such as "Running 3, Pending 1".
 	Columns []api.Column
 	// RowsFirst loads all rows before the bodies. Views and lists without bodies are
 	// complete as soon as all rows have arrived. Get loads the body of the requested object
@@ -91,9 +91,9 @@ type collectionStatus struct {
 	synced bool // the collection was live at least once since the engine started
 }
 
-// Collection opens a resource such as "v1/pods" or "apps/v1/deployments". It does
-// not wait for data: see WaitForSync. Collections of equal scope share one store and
-// one subscription.
+// Collection opens a resource such as "v1/pods" or "apps/v1/deployments". It does not
+// wait for data: see WaitForSync. Collections with the same scope share one store and one
+// subscription.
 func (c *Client) Collection(ctx context.Context, resource string, opts CollectionOptions) (*Collection, error) {
 	col := &Collection{client: c, resource: resource, opts: opts}
 	err := c.call(ctx, func(l *loop) error {
@@ -147,8 +147,8 @@ func (c *Collection) Schema() api.Schema {
 }
 
 // WaitForSync waits until the collection is complete for the first time. It fails if the
-// connector refuses the collection or does not serve the resource. The collection tries
-// again after a 401, 403 or 404, so a later WaitForSync may succeed.
+// connector refuses the collection or does not serve the resource. The collection retries
+// after a 401, 403 or 404, so a later WaitForSync may succeed.
 func (c *Collection) WaitForSync(ctx context.Context) error {
 	for {
 		status, changed := c.status.get()
@@ -168,8 +168,7 @@ func (c *Collection) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// notSynced returns the error of a context with the resource and the state of the
-// collection added.
+// notSynced adds the resource and the state of the collection to the error of a context.
 func (c *Collection) notSynced(err error, status Status) error {
 	if status.Err != nil {
 		return fmt.Errorf("%s: %w while %s: %w", c.resource, err, status.State, status.Err)

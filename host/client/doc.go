@@ -35,8 +35,8 @@
 //
 // The engine makes every decision about the watch protocol. This package decides what
 // happens when the instance itself fails. It replaces an instance that panicked or
-// trapped, with increasing pauses if instances fail repeatedly. Collections and views are
-// opened again and load their data again. A watch that has delivered events ends with 410
+// trapped, with increasing pauses if instances fail repeatedly. It reopens collections
+// and views, which load their data again. A watch that has delivered events ends with 410
 // Expired, as in Kubernetes when history is lost. Pending requests fail with 503. Until
 // its data is loaded again, a collection reports that it is reconnecting.
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // handle processes frames of the engine. The frames alias the instance's memory, so
-// handle copies retained data and does not call the instance meanwhile. An error means
+// handle copies the data that it retains and does not call the instance. An error means
 // that the output is malformed.
 func (l *loop) handle(frames []byte) error {
 	return wire.FromEngine.Each(frames, func(t wire.Type, f wire.Frame) error {

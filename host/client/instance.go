@@ -116,8 +116,8 @@ func load(ctx context.Context, module wasm.Module, stack []uint64) {
 	}
 }
 
-// Step applies commands and results of I/O, one or more complete frames. It does not
-// retain the frames.
+// Step applies one or more complete frames, which are commands and results of I/O. It
+// does not retain the frames.
 func (i *Instance) Step(frames []byte) error { return i.send(i.step, frames) }
 
 // Tick advances the clock to a time in milliseconds since the epoch.

@@ -29,8 +29,8 @@ func (c counted) Read(ctx context.Context) ([]byte, error) {
 	return message, err
 }
 
-// After a connection is lost during the rows of a first sync, only the lost message is
-// sent again, and not the rows before it.
+// If the connection is lost while a first sync receives rows, the connector resends only
+// the lost message, not the rows before it.
 func TestB38_FirstSyncContinuesAfterACut(t *testing.T) {
 	w := newWorld(t)
 	const objects = 10_000

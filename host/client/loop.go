@@ -13,7 +13,7 @@ import (
 
 // loop owns an instance and mirrors its open resources. Only the goroutine of run
 // accesses the fields below the line. Other goroutines send functions to that goroutine
-// through calls.
+// through the channel calls.
 type loop struct {
 	config   Config
 	module   *Module
@@ -66,7 +66,7 @@ func newLoop(config Config, module *Module) *loop {
 }
 
 // now returns the time of a monotonic clock. The clock starts at the system's time and
-// ignores later changes of the system's clock.
+// ignores later changes to the system's clock.
 func (l *loop) now() time.Time { return l.epoch.Add(time.Since(l.epoch)) }
 
 func (l *loop) run() {
@@ -144,9 +144,10 @@ func (l *loop) start() error {
 	return nil
 }
 
-// step advances the clock, passes frames to the engine, and handles the output. The frames
-// may be empty. Without an instance, step does nothing. It returns an error only if the engine refuses the frames. A failure of the instance is
-// not returned, because the next instance opens the same resources.
+// step advances the clock, passes frames to the engine, and handles the output. The
+// frames may be empty. Without an instance, step does nothing. It returns an error only
+// if the engine refuses the frames. It does not return a failure of the instance, because
+// the next instance opens the same resources.
 func (l *loop) step(frames []byte) error {
 	if l.instance == nil {
 		return nil

@@ -34,8 +34,8 @@ func (o Object) Key() api.Key { return o.envelope.Key() }
 func (o Object) UID() string { return o.envelope.UID() }
 
 // Owner returns the UID of the object's controller, or else of its first owner reference,
-// or "". The owner is known only for objects that were read without JSON, such as rows of
-// views and objects of collections with metadata only.
+// or "" if it has no owner. The owner is known only for objects that were read without
+// JSON, such as rows of views and objects of collections with metadata only.
 func (o Object) Owner() string { return o.owner }
 
 // ResourceVersion returns the version of this object.

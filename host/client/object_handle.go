@@ -43,7 +43,7 @@ type ObjectHandle struct {
 
 // Object acquires a reference to an object, given by a resource such as "v1/configmaps"
 // and a key such as "ns/name". It does not wait for data. Close the handle when done. A
-// reference that is not closed stays until the client closes.
+// handle that is not closed keeps its reference until the client closes.
 func (c *Client) Object(ctx context.Context, resource string, key api.Key, opts ObjectOptions) (*ObjectHandle, error) {
 	h := &ObjectHandle{client: c, acquire: wire.AcquireObject{
 		Resource: resource, Key: key, Owner: opts.Owner, OnDemand: opts.OnDemand,

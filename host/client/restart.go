@@ -73,9 +73,9 @@ func (l *loop) failed(err error) {
 	}
 }
 
-// reopen opens the open resources in a new instance: collections first, and resources of
-// one kind in their original order. If the instance fails meanwhile, the next start tries
-// again.
+// reopen opens the program's resources in a new instance: collections first, and
+// resources of one kind in their original order. If the instance fails meanwhile, the
+// next start tries again.
 func (l *loop) reopen() {
 	for _, id := range ids(l.collections) {
 		if c := l.collections[id]; c != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// gate is a connection that delivers messages only while the test lets it. Each function
-// in wanted opens the gate until a message contains a frame for which the function returns
-// true. That message is the last one that passes.
+// gate is a connection that delivers messages only while the test allows it. Each
+// function in wanted opens the gate until a message contains a frame for which the
+// function returns true. That message is the last one that passes.
 type gate struct {
 	Conn
 	wanted    chan func(wire.Frame) bool

@@ -42,8 +42,8 @@ const (
 	streamClosed
 )
 
-// startStream starts to connect a new stream. The loop waits for the goroutines of the
-// stream before it ends.
+// startStream starts connecting a new stream. The loop waits for the goroutines of the
+// stream before the loop ends.
 func (l *loop) startStream(id uint32) {
 	s := &stream{id: id, out: make(chan []byte, outgoing), loop: l}
 	s.ctx, s.end = context.WithCancelCause(l.ctx)
@@ -88,8 +88,8 @@ func (s *stream) dial() (Conn, error) {
 	return s.loop.config.Dial(ctx)
 }
 
-// read reads until the connection ends. It does not pass s.ctx, because the writer
-// closes the connection cleanly, which ends the Read.
+// read reads until the connection ends. It does not pass s.ctx to Read, because the
+// writer closes the connection cleanly, which interrupts Read.
 func (s *stream) read(conn Conn) error {
 	for {
 		message, err := conn.Read(context.WithoutCancel(s.ctx))

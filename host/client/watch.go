@@ -81,7 +81,7 @@ type Event struct {
 // WatchEnd is the reason why a watch ended.
 type WatchEnd = api.WatchEnd
 
-// Watch is a stream of the changes of a collection. Only one goroutine at a time may read
+// Watch is a stream of the changes to a collection. Only one goroutine at a time may read
 // its events.
 type Watch struct {
 	collection *Collection
@@ -167,8 +167,8 @@ func (w *Watch) command() []byte {
 }
 
 // Events yields events until the watch ends. The loop ends without an error when the
-// Timeout has passed. For any other end, or the end of ctx, the last iteration yields the
-// error. Leaving the loop does not close the watch.
+// Timeout has passed. If the watch ends for another reason or ctx is done, the last
+// iteration yields the error. Leaving the loop does not close the watch.
 func (w *Watch) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {

@@ -15,7 +15,7 @@ import (
 
 const (
 	// batchWrites is etcd's default limit of writes per transaction. With objects of 5
-	// kB, a batch stays well below the limit of a request, 1.5 MB.
+	// kB, a batch stays well below etcd's request limit of 1.5 MB.
 	batchWrites = 128
 	// populateWorkers is the number of concurrent writers.
 	populateWorkers = 4
@@ -92,8 +92,8 @@ func (c *Cluster) Populate(ctx context.Context, progress func(done, total int)) 
 	return group.Wait()
 }
 
-// populate renders and writes a batch. The objects are rendered this late so that only a
-// few batches are in memory at a time.
+// populate renders and writes a batch. It renders each batch just before writing it, so
+// that only a few batches are in memory at a time.
 func (c *Cluster) populate(ctx context.Context, batch []Planned) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -118,7 +118,7 @@ type Planned struct {
 }
 
 // Planned returns all objects that Populate writes, without rendering them. It is for
-// callers that cannot hold the whole state as JSON.
+// callers that cannot hold the whole state as JSON in memory.
 func (c *Cluster) Planned() []Planned {
 	var all []Planned
 	for _, n := range c.nodes {
@@ -186,7 +186,7 @@ func (c *Cluster) Step(ctx context.Context) (int, error) {
 }
 
 // write adds a write to the transaction of the operation. A later write of the same
-// object replaces the earlier one, because an operation may write an object twice, and a
+// object replaces the earlier one, because an operation may write an object twice, but a
 // transaction may not.
 func (c *Cluster) write(w source.Write) {
 	for i := range c.writes {

@@ -273,7 +273,7 @@ func (c *Cluster) evict() {
 	c.replace(p)
 }
 
-// finish lets a running pod of a job succeed or fail.
+// finish makes a running pod of a job succeed or fail.
 func (c *Cluster) finish() {
 	p := c.pickFrom(&c.pickJob().current.pods)
 	if p == nil || p.state != running {

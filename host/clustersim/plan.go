@@ -29,7 +29,7 @@ func (c *Cluster) plan() {
 }
 
 // planNamespaces plans the namespaces. It uses a separate sequence of random numbers, so
-// a seed yields the same other objects as in older versions, which benchmarks compare.
+// that a seed yields the same other objects as in older versions, for benchmarks.
 func (c *Cluster) planNamespaces() {
 	others := c.rand
 	c.rand = rand.New(rand.NewPCG(c.config.Seed, 0x6e616d65))
@@ -173,7 +173,7 @@ func (c *Cluster) pickNode() *node {
 	}
 }
 
-// ago returns a random time in the last d, in whole seconds as in Kubernetes.
+// ago returns a random time within the last d, in whole seconds as in Kubernetes.
 func (c *Cluster) ago(d time.Duration) time.Time {
 	return c.config.Now().Add(-time.Duration(c.rand.Int64N(int64(d)))).Truncate(time.Second)
 }

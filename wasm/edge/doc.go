@@ -1,8 +1,8 @@
-// Command edge runs host/edge as a worker of Cloudflare's runtime, with
+// Command edge runs host/edge as a worker on Cloudflare's runtime, using
 // github.com/syumai/workers. The runtime creates a new instance for every request and
 // discards it afterwards, so the program keeps no state.
 //
-// Built with GOOS=js it reads the bindings
+// Built with GOOS=js, it reads these bindings:
 //
 //	WATCHGLASS           the namespace of the Durable Objects
 //	WATCHGLASS_KEY       the keys of tokens, see host/access/token; a secret

@@ -78,8 +78,8 @@ func (o object) RoundTrip(r *http.Request) (*http.Response, error) {
 		err      error
 	}
 	done := make(chan fetched, 1)
-	// A fetch cannot be canceled. It ends at the latest with the instance, which serves
-	// only this request.
+	// A fetch cannot be canceled. It ends no later than the instance, which serves only
+	// this request.
 	go func() {
 		response, err := stub.Fetch(r)
 		done <- fetched{response, err}

@@ -11,7 +11,8 @@
 // no engine logic. guest.go contains the two arenas and the panic guard, and runs under
 // go test on every platform. exports.go exports the functions of guest.go.
 //
-// After brotli, the module is at most 1.45 times as large as an empty Go module (P7 in
-// host/PERFORMANCE.md). It does not import fmt, reflect or encoding/json, not even indirectly. It
-// therefore cannot use runtime/debug, which would be necessary to tune the garbage collector.
+// Compressed with brotli, the module is at most 1.45 times as large as an empty Go module
+// (P7 in host/PERFORMANCE.md). It does not import fmt, reflect or encoding/json, not even
+// indirectly. It therefore cannot use runtime/debug, which would be necessary to tune the
+// garbage collector.
 package main

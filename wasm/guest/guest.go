@@ -23,7 +23,7 @@ const (
 	// maxInput is the maximum size of an input: a command that contains a message of the
 	// maximum size.
 	maxInput = wire.MaxMessage + 64<<10
-	// reusedInput is the largest size of an input arena that is kept for smaller
+	// reusedInput is the maximum size of an input arena that is reused for smaller
 	// messages. A larger arena is replaced.
 	reusedInput = 1 << 20
 	arenaStep   = 64 << 10

@@ -3,16 +3,16 @@ package strip
 import "slices"
 
 // A call of a Go function consists of thirteen instructions. They push the return address
-// to Go's stack, call, reload the stack pointer, and leave the function if the goroutine
-// was suspended. Half of all calls are to a few functions that report a fault, grow the
-// stack or print the text of a fatal error. This package calls these functions cold. For
+// onto Go's stack, call the function, reload the stack pointer, and return if the
+// goroutine was suspended. Half of all calls are to a few functions that report a fault,
+// grow the stack or print the text of a fatal error. These are the cold functions. For
 // each cold function, it adds a function to the module that pushes the return address and
 // calls the cold function.
 //
-// A call of an added function adds a frame to the stack of the WebAssembly engine, but
-// not to Go's stack. A suspended goroutine resumes its functions by the return addresses
-// on Go's stack. An added function is therefore never resumed. For Go's runtime, the call
-// of the cold function is a tail call.
+// A call to an added function adds a frame to the stack of the WebAssembly engine, but
+// not to Go's stack. A suspended goroutine resumes the functions that the return
+// addresses on Go's stack identify. An added function is therefore never resumed. To Go's
+// runtime, the call to the cold function looks like a tail call.
 
 // faults are functions that do not return to their caller. A call to a fault function
 // therefore ends a path through the caller. If the function returned nevertheless, the
@@ -102,7 +102,7 @@ var (
 		getStack, plain(i32Const, 8), plain(sub), teeStack, setStack,
 		getStack, anyLong, plain(0x37, 3, 0), plain(i32Const, 0), plain(0x10),
 	}
-	// endlessCall matches a call of an added function whose cold function does not return.
+	// endlessCall matches a call to an added function whose callee does not return.
 	endlessCall    = []step{anyLong, plain(0x10), returns}
 	reloadAndLeave = []step{plain(0x23, 0), plain(opLocalSet, 1), plain(opBrIf)}
 )

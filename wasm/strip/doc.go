@@ -18,7 +18,7 @@
 //     does not use on WebAssembly: signal preemption points, and fifteen of sixteen
 //     buckets of the function lookup table. It preserves the data for growing stacks,
 //     collecting garbage, running deferred calls and recovering.
-//   - It splits data into segments at long runs of zeros, and not at every run of
+//   - It splits data into segments at long runs of zeros, rather than at every run of
 //     eight. The headers of the linker's 40,000 segments compress worse than the zeros
 //     between the segments.
 //   - It omits the numbers of functions from the runtime's tables. A start function
@@ -34,11 +34,11 @@
 //     the stack or print. Half of all calls shrink to three instructions (cold.go).
 //   - It makes calls that never return share one return address, if the runtime reads
 //     the same values for each of these calls (shorten.go).
-//   - It removes blocks at whose end neither a branch continues nor a suspended function
-//     resumes (blocks.go).
-//   - It implements two functions with vector instructions, which Go's compiler does
-//     not use. These search for a byte and for the end of a JSON value (vectors.go,
-//     in the notation of code.go).
+//   - It removes blocks whose end is neither the target of a branch nor a point where a
+//     suspended function resumes (blocks.go).
+//   - It implements two functions with vector instructions, which Go's compiler does not
+//     use. They search for a byte and for the end of a JSON value (vectors.go, in the
+//     notation of code.go).
 //
 // # Stack traces
 //
@@ -54,7 +54,7 @@
 //
 // # Unused functions
 //
-// A function is removed if no function that stays calls it, and neither code nor data
+// A function is removed if no remaining function calls it, and neither code nor data
 // refers to it. The tracer and the profiles of the runtime stay in a module that uses
 // them. The settings schedtrace, scavtrace, checkfinalizers and gctrace=2 of GODEBUG
 // print nothing.
@@ -78,15 +78,15 @@
 // runtime/symtabinl.go, internal/abi/symtab.go, and the callers of funcname,
 // pcdatavalue and funcdata.
 //
-// The package also depends on the form of jumps and calls within a function. It does not
-// change jumps and calls of another form.
+// The package also depends on the form of jumps and calls within a function. It leaves
+// jumps and calls of any other form unchanged.
 //
 // # Functions with vectors
 //
 // The package finds a replaced function by its name, and its arguments by their positions
 // on Go's stack. A build fails if one of [GuestFunctions] is missing, because otherwise a
 // rename would silently drop the vector code. The tests run a program before and after
-// stripping, so they detect changes of the calling convention.
+// stripping, so they detect changes to the calling convention.
 //
 // Package simd/archsimd of Go 1.27 cannot replace this vector code (P4 in
 // host/PERFORMANCE.md).

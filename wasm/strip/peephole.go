@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // Go's compiler translates each operation independently. Some sequences of instructions
 // have a shorter form with the same effect. No branch leads into the middle of a
-// sequence, because branches of WebAssembly lead only to the start or end of a block.
+// sequence, because WebAssembly branches target only the start or end of a block.
 
 // Instructions that patterns contain. An instruction without operands matches any
 // operands.
@@ -46,7 +46,7 @@ var rules = []rule{
 		}
 		return nil, 0
 	},
-	// The negation of a boolean needs no conversion of the boolean to 64 bits.
+	// Negating a boolean does not require converting it to 64 bits.
 	func(s []step) ([]step, int) {
 		if begins(s, longIsZero, widen, longIsZero) {
 			return []step{longIsZero, isZero}, 3

@@ -53,7 +53,7 @@ func TestBlocksWithoutBranchesDisappear(t *testing.T) {
 	require.Equal(t, to, assemble(locals, newFlow(steps).join()))
 }
 
-// If a function that never returns did return, its caller must not continue.
+// If a function that should never return does return, its caller must not continue.
 func TestFaultThatReturnsTraps(t *testing.T) {
 	tail := []byte{0x10, 7, opIf, 0x40, i32Const, 1, 0x0f, end, 0x00, end}
 	code := coldCall{callee: 7, leaves: true}.code()

@@ -118,7 +118,8 @@ type nameTable struct{ text []byte }
 
 // otherName and runtimeName are the offsets of the two names that functions share unless
 // they keep their own. The name for functions of the runtime has the prefix "runtime.".
-// The runtime recognizes its own goroutines by this prefix of their first function.
+// The runtime recognizes its own goroutines by this prefix in their first function's
+// name.
 const (
 	otherName   = 1
 	runtimeName = 3
@@ -168,7 +169,7 @@ func (t *tables) dropPositions(at uint64, f *function) {
 	}
 }
 
-// dropInlined removes the list of functions that were inlined into a function. A call of
+// dropInlined removes the list of functions that were inlined into a function. A call to
 // recover stops a panic only if few enough functions are on the stack between the panic
 // and recover. The runtime counts these functions, including inlined ones but not
 // wrappers. Most lists do not change the outcome: a function that calls recover is never

@@ -71,9 +71,9 @@ func (l layout) size() uint64 {
 	return uint64(binary.Size(moduleTables{})) + 8*l.bounds + uint64(binary.Size(moduleEnd{}))
 }
 
-// function is the fixed part of an entry. Its field PCData is the number of offsets into
-// PCs that follow, and FuncData the number of offsets from moduleData.FuncData after
-// those.
+// function is the fixed part of an entry. PCData is the number of offsets into PCs that
+// follow the fixed part. FuncData is the number of offsets from moduleData.FuncData that
+// follow those.
 type function struct {
 	Number      uint32
 	Name        uint32 // offset into Names

@@ -20,7 +20,7 @@ type feature struct {
 }
 
 // tracer is the tracer of the runtime, which runs only after StartTrace. Before each call
-// of the tracer, the runtime checks whether the tracer runs.
+// to the tracer, the runtime checks whether the tracer is running.
 var tracer = feature{[]string{"runtime.StartTrace"}, []string{"runtime.traceLocker.*", "runtime.traceAcquireEnabled"}}
 
 // quiet lists functions without results that have no useful effect in a stripped module.
@@ -31,16 +31,16 @@ var quiet = []feature{
 		"runtime.traceback1", "runtime.printAncestorTraceback", "runtime.printcreatedby",
 		"runtime.tracebackHexdump", "runtime.hexdumpWords", "runtime.gcDumpObject",
 	}},
-	// These functions print only for settings of GODEBUG: schedtrace, gctrace=2, scavtrace,
-	// checkfinalizers.
+	// These functions print only with these GODEBUG settings: schedtrace, gctrace=2,
+	// scavtrace, checkfinalizers.
 	{nil, []string{"runtime.schedtrace", "runtime.dumpScanStats", "runtime.printScavTrace", "runtime.checkFinalizersAndCleanups"}},
 	// WebAssembly has no optional processor features that a GODEBUG setting could disable.
 	{nil, []string{"internal/cpu.processOptions"}},
 	// These functions check tables that the linker wrote, and merge the types of several
 	// modules.
 	{nil, []string{"runtime.moduledataverify1", "runtime.typelinksinit"}},
-	// The functions of the second list record samples, which only those of the first
-	// list read.
+	// The functions in the second list record samples that only the functions in the
+	// first list read.
 	{[]string{"runtime.memProfileInternal", "runtime.blockProfileInternal", "runtime.mutexProfileInternal"}, []string{
 		"runtime.mProf_NextCycle", "runtime.mProf_Flush", "runtime.mProf_FlushLocked", "runtime.mProf_PostSweep", "runtime.mProf_Malloc",
 		"runtime.mProf_Free", "runtime.profilealloc", "runtime.blockevent", "runtime.saveblockevent",

@@ -125,11 +125,11 @@ func words() code {
 			branchIf(1, i32(above, get(at), get(last))),
 			set(bytes, load16(at)),
 
-			// In a run of backslashes, every other one is escaped. If the run begins at an even
-			// position, the escaped ones are at odd positions, and otherwise at even ones. The
-			// subtraction clears a run that begins at an odd position and keeps any other; then
-			// the odd bits are inverted. The bit after a run tells whether the byte there is
-			// escaped.
+			// In a run of backslashes, every other one is escaped. If the run begins at
+			// an even position, the escaped ones are at odd positions, and otherwise at
+			// even ones. The subtraction clears a run that begins at an odd position and
+			// keeps any other; then the odd bits are inverted. The bit after a run shows
+			// whether the byte there is escaped.
 			set(backslash, bitmask(equal(get(bytes), get(backslashes)))),
 			set(rows, i32(and, get(backslash), not(get(escaped)))),
 			set(rows, i32(xor, number(oddBits), i32(sub, i32(or, number(oddBits), i32(shl, get(rows), number(1))), get(rows)))),

@@ -30,7 +30,7 @@ type Request struct {
 	Start           Start
 	ResourceVersion api.ResourceVersion // for FromVersion
 	Bookmarks       bool
-	// Conflating means that several changes of an object may be delivered as one.
+	// Conflating means that several changes to an object may be delivered as one.
 	Conflating bool
 	// Limited means that missing credit may delay deliveries and split them
 	// anywhere.

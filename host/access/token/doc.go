@@ -1,5 +1,5 @@
-// Package token implements signed tokens with the right to read or to feed resources. The
-// holder of a token needs no account, and verification needs only the key.
+// Package token implements signed tokens that grant the right to read or to feed
+// resources. The holder of a token needs no account, and verification needs only the key.
 //
 // A token is a JWT, signed with HMAC-SHA256 (HS256) and no other algorithm. Its
 // claims are [Claims]: a cluster, resources, namespaces, an expiry, and whether it
@@ -8,8 +8,8 @@
 //
 // [Keys] sign and verify. The first key signs and every key verifies. To replace a key,
 // insert the new key before it, and remove the old key when the last token signed with it
-// has expired. A key is a text of at least [MinKeyBytes] bytes without white space, which
-// is used unmodified:
+// has expired. A key is a string of at least [MinKeyBytes] bytes without whitespace,
+// which is used unmodified. For example:
 //
 //	openssl rand -base64 48
 //

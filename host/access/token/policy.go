@@ -11,7 +11,7 @@ import (
 )
 
 // Policy returns a policy that grants the holder of a token the rights that the token
-// names, in one cluster. The function now returns the current time.
+// names in one cluster. It calls now to get the current time.
 func Policy(keys Keys, cluster string, now func() time.Time) access.Policy {
 	return policy{keys, cluster, now}
 }

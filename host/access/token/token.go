@@ -46,7 +46,7 @@ type claims struct {
 // Keys sign and verify tokens. They are safe for concurrent use.
 type Keys [][]byte
 
-// ParseKeys parses one or more keys, separated by white space, from a file or a secret.
+// ParseKeys parses one or more keys, separated by whitespace, from a file or a secret.
 // The error contains no part of a key.
 func ParseKeys(text string) (Keys, error) {
 	var keys Keys
