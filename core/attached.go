@@ -17,8 +17,8 @@ const (
 	// reader.
 	readerMessageBytes    = 64 << 10
 	defaultProgressMillis = 10_000
-	// comeAgainMillis is how long a collection is retained for a reader that was
-	// asked to retry. This time exceeds the longest backoff of a reader.
+	// comeAgainMillis is how long a collection is retained for a reader that was asked to
+	// retry. It exceeds the longest backoff of a reader.
 	comeAgainMillis = 90_000
 )
 
@@ -254,7 +254,8 @@ func (r *attached) report(e *Engine, out []byte) []byte {
 	return out
 }
 
-// send appends a session's message in pieces of at most readerMessageBytes.
+// send splits a session's message into pieces of at most readerMessageBytes, and appends
+// them.
 func (r *attached) send(message, out []byte) []byte {
 	_ = wire.Split(message, readerMessageBytes, func(piece []byte) error { // the callback never fails
 		out = (&wire.SendReader{Reader: r.id, Data: piece}).Append(out)

@@ -18,8 +18,8 @@ type leaf struct {
 	id    uint32
 	room  int // the initial credit
 	taken int // number of messages received from the upper engine
-	// changed returns the message that arrives in place of a message from the upper
-	// engine. If changed is nil, messages arrive unchanged.
+	// changed, if not nil, transforms each message from the upper engine before it
+	// arrives.
 	changed func(message []byte) []byte
 }
 
@@ -87,20 +87,20 @@ func (l *leaf) do(f frame) {
 	l.settle()
 }
 
-// wait lets time pass while the source reports progress.
+// wait advances the time while the source reports progress.
 func (l *leaf) wait(millis int64) {
 	l.trunk.backend.pods.Progress(l.trunk.backend.pods.ResourceVersion(), l.trunk.now+millis)
 	l.silence(millis)
 }
 
-// silence lets time pass without progress of the source.
+// silence advances the time while the source reports no progress.
 func (l *leaf) silence(millis int64) {
 	l.trunk.later(millis)
 	l.later(millis)
 }
 
-// later advances the time, and then moves messages between the two engines, which
-// rig.later does not do.
+// later advances the time. Unlike rig.later, it then moves messages between the two
+// engines.
 func (l *leaf) later(millis int64) {
 	l.now += millis
 	l.engine.Tick(l.now)
@@ -146,8 +146,8 @@ func (l *leaf) listed(collection uint32) []string {
 	return texts
 }
 
-// An attached reader receives the complete state of the engine with any amount of
-// initial credit. The engine opens the requested collections upstream (G3).
+// An attached reader receives the complete state of the engine, regardless of its initial
+// credit. The engine opens the requested collections upstream (G3).
 func TestG3_ReadersOfAnEngine(t *testing.T) {
 	for _, room := range []int{1, 500, 1 << 20} {
 		random := rand.New(rand.NewSource(int64(room)))
@@ -206,8 +206,8 @@ func versions(l *leaf, collection uint32) map[string]uint64 {
 	return all
 }
 
-// An engine that receives no progress reports none to its readers, so their collections
-// become stale too.
+// An engine whose connector reports no progress reports none to its readers, so their
+// collections become stale too.
 func TestReadersOfAnEngine_withoutConnector(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -302,9 +302,9 @@ func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	require.False(t, f.Stalled)
 }
 
-// A reader requests a collection that the connector has permanently refused to the
-// Durable Object. The Durable Object repeats the request, and refuses the reader only if
-// the connector refuses again (rule B11).
+// A reader requests a collection that the connector has permanently denied to the Durable
+// Object. The Durable Object repeats the request, and refuses the reader only if the
+// connector refuses again (rule B11).
 func TestReadersDoNotReceiveTheRefusalThatAnotherUserHolds(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

@@ -15,7 +15,8 @@ import (
 )
 
 // messageOf returns a message with the given number of blocks. Each block contains one
-// object. The function body returns the body of that object for the index of its block.
+// object. The function body returns the body of the object in the block with the given
+// index.
 func messageOf(subscription uint32, blocks int, body func(int) []byte) (message []byte) {
 	// Package deflate of coretest uses fixed codes, which cannot compress by a factor of
 	// 1000.
@@ -45,8 +46,8 @@ func messageOf(subscription uint32, blocks int, body func(int) []byte) (message 
 }
 
 // receiveBlocks sends a list of blocks to an engine with ten objects and a limit of 10
-// MiB. It returns the rig of the engine, and the number of bytes that were allocated
-// meanwhile.
+// MiB. It returns the rig of the engine, and the number of bytes allocated in the
+// process.
 func receiveBlocks(t *testing.T, blocks int, body func(int) []byte) (r *rig, allocated uint64) {
 	r = newRig(t)
 	r.engine.cfg.MaxBytes = 10 << 20

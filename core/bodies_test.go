@@ -16,8 +16,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// rowsRig is an engine whose collection requested rows first. The test decides when a
-// message of the connector arrives.
+// rowsRig is an engine whose collection requested rows first. The test decides when each
+// message from the connector arrives.
 type rowsRig struct {
 	t       *testing.T
 	engine  *Engine
@@ -322,8 +322,8 @@ func TestBodiesContinueAfterADisconnect(t *testing.T) {
 	r.requireBodies()
 }
 
-// A change or deletion that arrives between row and body replaces the pending
-// body (rule B29).
+// A change or deletion that arrives between a row and its body replaces the pending body
+// (rule B29).
 func TestChangesBetweenRowAndBody(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()
@@ -441,7 +441,7 @@ func TestBodiesAreOmittedForMemory(t *testing.T) {
 }
 
 // A connector that does not send blocks sends a complete snapshot, even if the
-// subscription began at a connector that sends blocks.
+// subscription began on a connector that sends blocks.
 func TestConnectorWithoutBlocksSendsEverything(t *testing.T) {
 	r := newRowsRig(t, wire.Config{})
 	r.untilRows()

@@ -44,7 +44,7 @@ func TestChangedMessageIsRefused(t *testing.T) {
 }
 
 // A Durable Object also sends checksums, so its readers refuse a changed event. Without the
-// checksum, they could read the changed event as another valid event (rule B32).
+// checksum, they could mistake the changed event for another valid event (rule B32).
 func TestChangedMessageOfAnEdgeIsRefused(t *testing.T) {
 	r := newRig(t)
 	r.load(3)

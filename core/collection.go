@@ -27,11 +27,11 @@ type sharedCollection struct {
 	served    *session.Collection // of the cacher; nil before the first session
 	users     int
 	idleSince int64 // when the last user left, or a later time while a reader is asked to retry
-	// pending contains the requests that wait for the schema. Each is called once, with
-	// nil or with the reason why the schema will not arrive.
+	// pending contains the callbacks of requests that wait for the schema. Each is called
+	// once, with nil or with the reason why the schema will not arrive.
 	pending []func(*api.Status)
-	// incomplete contains the requests that wait for all bodies. Each is called once,
-	// with nil or with the reason why the bodies will not arrive.
+	// incomplete contains the callbacks of requests that wait for all bodies. Each is
+	// called once, with nil or with the reason why the bodies will not arrive.
 	incomplete []func(*api.Status)
 	restore    *restore     // nil unless persisted state is being restored
 	columns    []api.Column // columns that the program chose
@@ -320,8 +320,8 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 	}
 }
 
-// dropIdle closes the shared collections that have had no users for lingerMillis. It does
-// not wait for that time if the collection stopped at the memory limit. If no shared
+// dropIdle closes the shared collections that have had no users for lingerMillis. It
+// closes a collection that stopped at the memory limit without this delay. If no shared
 // collection is left, it closes the connection.
 func (e *Engine) dropIdle() {
 	if len(e.sharedCollections) == 0 {
@@ -337,13 +337,13 @@ func (e *Engine) dropIdle() {
 }
 
 // dropRefused closes the shared collection of a scope if it was refused and has no users.
-// The next use of the scope then sends a new request, which may be accepted by now.
+// The next use of the scope then sends a new request, which the origin may accept.
 func (e *Engine) dropRefused(scope reflector.Scope) {
 	e.drop(func(b *sharedCollection) bool { return b.scope.SameObjects(scope) && b.reflector.Refused() != nil })
 }
 
 // refusedForOthers reports whether the collection was refused and still has users. New
-// users then get a new collection, because the origin may accept a new request by now. A
+// users then get a new collection, because the origin may now accept the request. A
 // collection that stopped at the memory limit is shared, because its objects stay
 // readable.
 func (b *sharedCollection) refusedForOthers() bool {

@@ -26,8 +26,8 @@ const (
 	// silentPeriods is the number of progress intervals without any frame after which a
 	// connection is considered dead.
 	silentPeriods = 3
-	// cutOffMillis is how long the connection may be down before attached readers
-	// are notified. Usually another connector takes over earlier.
+	// cutOffMillis is how long the connection may be down before attached readers are
+	// notified. Usually, another connector takes over before then.
 	cutOffMillis = 3000
 	// maxDictionaries limits the number of dictionaries on one connection.
 	// maxDictionaryBytes limits their total size, to an average of 64 KiB per
@@ -153,8 +153,8 @@ func (c *connection) nextTick() int64 {
 }
 
 // silentAt returns the time at which the engine closes the connection if no message
-// arrives. It returns zero, meaning never, while no subscription is open for which the
-// connector would report progress. The next subscription starts a new period.
+// arrives. It returns zero, meaning never, while no subscription is open, because the
+// connector then reports no progress. The next subscription starts a new period.
 func (c *connection) silentAt() int64 {
 	if c.phase != connected {
 		return c.deadline
@@ -238,9 +238,9 @@ func (c *connection) data(f *wire.StreamData) {
 	}
 }
 
-// join returns the message that data completes, or nil if fragments are missing.
-// While fragments arrive, no subscription can report progress, so join extends the
-// deadlines of all subscriptions.
+// join returns the message that data completes, or nil if fragments are missing. While
+// fragments arrive, the connector cannot report progress, so join extends the deadlines
+// of all subscriptions.
 func (c *connection) join(data []byte) (message []byte, err error) {
 	fragmented := c.assembly.Pending()
 	message, err = c.assembly.Join(data)

@@ -30,7 +30,7 @@ type pkg struct {
 }
 
 // list returns the packages of this module that match the patterns, and all of their
-// dependencies, by path. Imports of tests are not included.
+// dependencies, keyed by path. Imports of tests are not included.
 func list(t *testing.T, environment []string, patterns ...string) map[string]pkg {
 	t.Helper()
 	command := exec.Command("go", append([]string{"list", "-deps", "-json=ImportPath,Dir,Standard,GoFiles,Imports,Deps"}, patterns...)...)
@@ -126,7 +126,7 @@ func TestImportsBetweenLayers(t *testing.T) {
 	}
 }
 
-// forbidden are packages that would give the engine I/O, clocks or randomness.
+// forbidden lists packages that would give the engine I/O, clocks or randomness.
 var forbidden = []string{"os", "net", "time", "context", "sync", "math/rand", "math/rand/v2", "fmt", "reflect", "encoding/json"}
 
 func TestImportsOfTheEngineHaveNoIOOrClock(t *testing.T) {

@@ -129,7 +129,7 @@ func (r *rig) breakMessage(rnd *rand.Rand) {
 	r.settle()
 }
 
-// The engine does not panic for any data of a connector, and accepts later commands.
+// The engine does not panic for any data from a connector, and accepts later commands.
 func FuzzEngine_upstream(f *testing.F) {
 	sample := func(session *session.Session, in []byte) []byte {
 		_ = session.Receive(in, 1)

@@ -17,8 +17,8 @@ type joined struct {
 	others  []*sharedCollection // nil without joined columns
 	columns []api.Column
 	join    *join.Join // nil without views
-	// refused is the reason why the columns have no values until their last view is
-	// closed: their indexes do not fit in the memory limit.
+	// refused, if not nil, reports that the indexes of the columns exceed the memory
+	// limit. The columns then have no values until their last view is closed.
 	refused *api.Status
 	// cause is the reason why the columns have no current values. status is the same error
 	// with the cause JoinUnavailable, for the state of the collection.
@@ -68,8 +68,8 @@ func (b *sharedCollection) sources() (cachers []*cacher.Cacher) {
 	return cachers
 }
 
-// schema returns the schema of the rows that views contain: that of the objects, followed by
-// the joined columns. The schema of the objects must be known.
+// schema returns the schema of the rows in views: the schema of the objects with the joined
+// columns appended. The schema of the objects must be known.
 //
 //go:noinline
 func (b *sharedCollection) schema() *api.Schema {

@@ -47,7 +47,7 @@ func TestJoinExistsWhileAViewIsOpen(t *testing.T) {
 // and the owners.
 func TestIndexesForViewsCountAsMemory(t *testing.T) {
 	const pods = 400
-	// grown returns the memory that a view takes.
+	// grown returns the memory that a view uses.
 	grown := func(columns []api.Column, view wire.OpenView) int {
 		r := newRig(t)
 		r.backend.pods.Listing().Begin()
@@ -120,8 +120,8 @@ func TestJoinIsDroppedBeforeACollectionIsClosed(t *testing.T) {
 	require.EqualValues(t, pods+1, patch.Total)
 }
 
-// Joined columns are no longer refused after their last view was closed, even if the
-// engine reaches the limit just after that.
+// Joined columns are no longer refused after their last view is closed, even if the
+// engine reaches the limit immediately afterwards.
 func TestRefusedJoinEndsWithItsLastView(t *testing.T) {
 	r := newRig(t)
 	r.load(400)

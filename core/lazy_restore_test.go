@@ -55,8 +55,8 @@ func (r *rig) persist(pods, changes int, chunkBytes uint32) (chunks [][]byte, wh
 	return append(chunks, more...), whole, end
 }
 
-// A restore loads no objects of the persisted state. An event loads only the body that
-// contains its object (R11).
+// A restore loads no objects of the persisted state. Applying an event loads only the
+// body that contains the object (R11).
 func TestR11_RestoreDoesNotReadObjects(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.persist(100, 0, 1000)

@@ -85,7 +85,7 @@ func (e *Engine) findHandle(id uint32) *handle {
 	return nil
 }
 
-// report appends the changes of a followed object since the last report.
+// report appends the changes to a followed object since the last report.
 func (h *handle) report(e *Engine, out []byte) []byte {
 	look, ok := e.objects.Look(h.object)
 	if !ok || h.onDemand {
@@ -129,8 +129,8 @@ func sameStatus(a, b *api.Status) bool { return a == b || a != nil && b != nil &
 type objectSources struct{ engine *Engine }
 
 // Covering implements objcache.Upstream. It returns an open collection that has the
-// object with its body, or nil. It prefers the collection current if that still has
-// the object.
+// object with its body, or nil. It prefers current if that collection still has the
+// object.
 func (s objectSources) Covering(id objcache.ID, current objcache.Source) objcache.Source {
 	var found objcache.Source
 	for _, b := range s.engine.complete {

@@ -97,8 +97,8 @@ func TestK7_MinimumVersionBelongsToItsHistory(t *testing.T) {
 	require.EqualValues(t, 1, item.ResourceVersion)
 }
 
-// A thousand acquired objects of an open collection need no further subscriptions.
-// After the program has released all objects, the engine stores no state of them.
+// A thousand acquired objects of an open collection need no further subscriptions. After
+// the program has released all objects, the engine keeps no state for them.
 func TestK3_ReleaseLeavesNoItems(t *testing.T) {
 	r := newRig(t)
 	r.load(1000)

@@ -15,7 +15,7 @@ type origin interface {
 	connected() bool
 	period() int64
 	nextSubscription() uint32
-	// leave sends the remaining output of a shared collection that is closed.
+	// leave sends the remaining output of a shared collection that is being closed.
 	leave(*sharedCollection)
 	// flush sends the output of all shared collections.
 	flush()

@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A page of large objects may end before its limit, and the pages together are the
+// A page of large objects may end before its limit, and the pages together form the
 // complete list. A list without a limit has no pages (C40, P16).
 func TestP16_pages_of_large_objects_are_shorter(t *testing.T) {
 	const objects, limit = 40, 20

@@ -23,8 +23,8 @@ func (e *Engine) followOwners() {
 	e.owners.Follow(open)
 }
 
-// relate updates the owners of a recursive view if the owner graph has changed. They are all
-// owners below the owner that the query names. The view shows their children.
+// relate updates the owners of a recursive view if the owner graph has changed. The view
+// shows the children of all owners below the one that the query names.
 func (v *liveView) relate(e *Engine) {
 	if !v.query.Recursive || v.related == e.owners.Changes() {
 		return

@@ -136,7 +136,8 @@ func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, 
 
 // item prepares a version for the program: it decodes the body and inserts the resource
 // version. The returned envelope aliases e.plain. If the body cannot be decoded, item
-// omits it and reports the object. If bodies is false, the labels include the owner.
+// omits it and reports a CollectionError. If bodies is false, the labels include the
+// owner.
 func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api.ResourceVersion, bodies bool) wire.Item {
 	arena := cache.Arena()
 	it := wire.Item{ResourceVersion: rv, Flags: arena.Flags(ref), Labels: arena.LabelsOf(ref)}

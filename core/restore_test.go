@@ -84,9 +84,9 @@ func (r *rig) churn(random *rand.Rand, rv *uint64) {
 	r.settle()
 }
 
-// A changing collection is persisted as a snapshot and any number of increments, in chunks
-// of any size. Restoring them yields the same collection, byte for byte. A prefix that ends within a
-// snapshot is refused as a whole (G9, R11).
+// A changing collection is persisted as a snapshot and any number of increments, in chunks of any
+// size. Restoring them yields the same collection, byte for byte. A prefix that ends within a
+// snapshot is refused entirely (G9, R11).
 func TestR11_RestoreOfAPersistedState(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
@@ -149,8 +149,8 @@ func differ(a, b []byte) (n int) {
 	return n
 }
 
-// Until the last chunk of a restore, no persisted state is visible, and the connector
-// receives no request.
+// Until the last chunk of a restore has arrived, no persisted state is visible, and the
+// connector receives no request.
 func TestR11_RestoreIsAtomic(t *testing.T) {
 	r := newRig(t)
 	r.load(100)

@@ -50,7 +50,7 @@ func (r *rig) changeSibling(random *rand.Rand, rv *uint64) {
 	r.settle()
 }
 
-// A persisted state contains the blocks of its collection. It restores the same
+// A persisted state contains the blocks of its collection. Restoring it yields the same
 // collection, even if the rows were received before the bodies (R11, B34).
 func TestR11_BlocksArePersistedAsTheyAre(t *testing.T) {
 	for seed := range int64(20) {
@@ -134,9 +134,8 @@ func TestR11_PersistedBlockThatIsCorrupt(t *testing.T) {
 	}
 }
 
-// Corrupt bodies of a list are not reported as an error of the stored state that was
-// restored before. The collection reports the corrupt bodies, and lists again after a
-// delay (B27, B34).
+// Corrupt bodies in a list are not reported as an error in the previously restored state.
+// The collection reports the corrupt bodies, and lists again after a delay (B27, B34).
 func TestCorruptBodiesOfAListAreNotBlamedOnTheStoredState(t *testing.T) {
 	r := newBlockRig(t, 0)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
@@ -206,7 +205,7 @@ func spoilBlocks(t *testing.T, chunks [][]byte, spoil func(*wire.StoredBlock)) (
 	return spoiled
 }
 
-// A list that arrives in blocks loads the segments of the restored state that it
+// Applying a list in blocks loads the segments of the restored state that the list
 // replaces. These segments contain blocks too (R11, B34).
 func TestR11_RelistInBlocksAfterALazyRestore(t *testing.T) {
 	r := newBlockRig(t, 400)

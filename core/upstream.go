@@ -56,10 +56,9 @@ func (c *connection) applyUpstream(frame upstreamFrame) error {
 // message usually contains fewer changes.
 const maxReusedChanges = 4096
 
-// takeChanges returns a buffer for the changes of a frame. After the changes were
-// applied, reuseChanges stores the buffer for the next frame if the buffer is larger
-// than the stored one. reuseChanges clears the buffer, because changes alias the
-// message.
+// takeChanges returns a buffer for the changes of a frame. After the changes are applied,
+// reuseChanges keeps the largest buffer of at most maxReusedChanges for the next frame.
+// It clears that buffer, because changes alias the message.
 func (c *connection) takeChanges() []wire.Change {
 	changes := c.changes
 	c.changes = nil
@@ -74,8 +73,8 @@ func (c *connection) reuseChanges(changes []wire.Change) {
 }
 
 // maxGrowth is the number of decompressed bytes after which the engine enforces the
-// memory limit within a message of blocks. Ordinary messages of a connector decompress to
-// less.
+// memory limit within a message of blocks. Ordinary messages from a connector decompress
+// to less.
 const maxGrowth = 2 << 20
 
 // grown counts the bytes of a decompressed block, and enforces the memory limit each
@@ -133,8 +132,8 @@ func (c *connection) ping(f *wire.Ping) error {
 	return nil
 }
 
-// ended closes the connection after the connector has announced its end, and schedules
-// another attempt.
+// ended handles the last frame of a connector that ends the connection. It closes the
+// connection and schedules another attempt.
 func (c *connection) ended(status *api.Status) {
 	if status == nil {
 		status = api.Unavailable("the connector closed the connection and gave no reason")

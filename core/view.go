@@ -149,7 +149,8 @@ func (e *Engine) findView(id uint32) *liveView {
 }
 
 // viewWork is the default limit of the work between two calls of Tick for views that
-// evaluate all objects, in the unit of view.View.Build. It takes a few milliseconds.
+// evaluate all objects, in the unit of view.View.Build. It corresponds to a few
+// milliseconds.
 const viewWork = 1 << 18
 
 // LimitViewWork limits the work between two calls of Tick for views that evaluate all
@@ -170,8 +171,8 @@ func (e *Engine) buildViews() (unfinished bool) {
 	return unfinished
 }
 
-// report appends the patch of a view if its collection has data and the program
-// has granted one.
+// report appends the patch of a view if its collection has data and the program has
+// granted a patch.
 func (v *liveView) report(e *Engine, out []byte) []byte {
 	if v.sent || v.view == nil || !v.collection.shared.viewable() {
 		return out

@@ -122,7 +122,7 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 	})
 }
 
-// start registers the watch, unless it was closed meanwhile.
+// start registers the watch, unless it was closed while it waited.
 func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
 	if !e.isOpen(w) {
 		return

@@ -6,8 +6,8 @@
 //
 //   - [Resource] names a kind of object as clients request it ("v1/pods").
 //     [Schema] lists the fields that selectors may use and the table columns.
-//   - [Key] names one object inside a resource. [ResourceVersion] orders the
-//     changes of a resource. [Shard] is a subset of the namespaces of a resource.
+//   - [Key] names one object inside a resource. [ResourceVersion] orders the changes to a
+//     resource. [Shard] is a subset of the namespaces of a resource.
 //   - [Object] is one version of an object: the data needed to select, sort and
 //     route it, and its opaque JSON body.
 //   - [Status] is the error type at every package and process boundary. A Status

@@ -24,5 +24,5 @@ func (t EventType) String() string {
 	return ""
 }
 
-// IsChange reports whether the event describes a change of an object.
+// IsChange reports whether the event describes a change to an object.
 func (t EventType) IsChange() bool { return t >= Added && t <= Deleted }

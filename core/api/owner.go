@@ -16,7 +16,7 @@ type Owner struct{ Kind, Name, UID string }
 var ownerKinds = [...]string{"ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "Deployment", "Node", "Service"}
 
 // stem replaces the owner's name in the text if that name equals the object's name up to
-// the last hyphen. Kubernetes allows no percent sign in a name.
+// the last hyphen. Kubernetes does not allow percent signs in names.
 const stem = "%"
 
 // Append appends the text that represents the owner in the label set of the object with

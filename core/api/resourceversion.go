@@ -6,9 +6,9 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// ResourceVersion orders the changes of one resource. It is an unsigned 64-bit
-// integer in memory and a decimal string in text (rule R12). Versions of
-// different resources are not comparable. Zero means unset.
+// ResourceVersion orders the changes to one resource. It is an unsigned 64-bit integer in
+// memory and a decimal string in text (rule R12). Versions of different resources are not
+// comparable. Zero means unset.
 type ResourceVersion uint64
 
 // ParseResourceVersion parses the decimal form. It returns zero for the empty string and

@@ -53,7 +53,7 @@ func (r Resource) String() string { return r.APIVersion() + "/" + r.Name }
 //
 // If Printer is empty, a cell is the value at Path. Otherwise Printer names a function of
 // core/catalog that computes the cells. Path then contains the arguments of that
-// function: zero or more paths, separated by blanks.
+// function: zero or more paths, separated by spaces.
 //
 // Default replaces missing values. In a column of kind Integer or Bool, Default
 // becomes the value of the cell. In other columns the cell stays Null, and tables

@@ -43,8 +43,8 @@ const (
 // no current values.
 const JoinUnavailable = "JoinUnavailable"
 
-// Status is a Kubernetes API error. Message describes for users what was wrong, where,
-// and what was expected.
+// Status is a Kubernetes API error. Message tells the user what is wrong, where, and what
+// is expected.
 type Status struct {
 	Code    int
 	Reason  Reason
@@ -101,7 +101,7 @@ func Expired(message string) *Status {
 	return &Status{Code: CodeGone, Reason: ReasonExpired, Message: message}
 }
 
-// TooLarge returns a 413 for data that exceeds a limit of size or memory.
+// TooLarge returns a 413 for data that exceeds a size or memory limit.
 func TooLarge(message string) *Status {
 	return &Status{Code: CodeTooLarge, Reason: ReasonTooLarge, Message: message}
 }
@@ -130,11 +130,10 @@ func Unavailable(message string) *Status {
 	return &Status{Code: CodeServiceUnavailable, Reason: ReasonUnavailable, Message: message}
 }
 
-// LimitReached returns the error for a request, message or connection that
-// exceeds a resource limit. The code is 408 for a client that is too slow and 413
-// for an item that is too large. The code is 429 for too many requests of one client
-// and 503 for a full server. Cause names the limit, and so does the end of the
-// message.
+// LimitReached returns the error for a request, message or connection that exceeds a
+// resource limit. The code is 408 for a client that is too slow and 413 for an item that
+// is too large. The code is 429 for too many requests of one client and 503 for a full
+// server. Both Cause and the end of the message name the limit.
 //
 //go:noinline
 func LimitReached(code int, limit, message string) *Status {

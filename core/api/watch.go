@@ -28,7 +28,7 @@ const (
 	// does. The consumer resumes from its last resource version.
 	PolicyTerminate Policy = iota
 	// PolicyConflate keeps only the newest state of each object, in order. The consumer
-	// reaches the current state, and the queue is bounded.
+	// eventually reaches the current state, and the queue is bounded.
 	PolicyConflate
 	// PolicyStall keeps a position in the history. The watch pauses, and later
 	// continues from that position. It ends when the event at that position leaves

@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// MaxDecoded is the maximum decoded size of a body in bytes. Kubernetes objects have
-// at most a few megabytes. The limit prevents a forged length from exhausting
+// MaxDecoded is the maximum decoded size of a body in bytes. Kubernetes objects are at
+// most a few megabytes in size. The limit prevents a forged length from exhausting
 // memory.
 const MaxDecoded = 16 << 20
 

@@ -22,7 +22,7 @@
 //
 //   - One operation continues the last copy from the base, or from the dictionary if
 //     there is no base. This operation takes one byte, whereas other copies take two or
-//     three. Half of the copies use the operation.
+//     three. Half of all copies use it.
 //   - UUIDs, times and hexadecimal digests are tokens of half their length. Such texts
 //     make up most of the differences between pods.
 //

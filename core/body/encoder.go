@@ -13,8 +13,8 @@ const (
 	// minPacked is the size below which a body is stored uncompressed. Compression
 	// would save nothing, and plain bytes need no decoder.
 	minPacked = 64
-	// maxDelta is the maximum size of a body that is encoded as a delta. Larger
-	// objects are rare, and their copies take twice the bytes.
+	// maxDelta is the maximum size of a body that is encoded as a delta. Larger objects
+	// are rare, and their copies take twice as many bytes.
 	maxDelta = 256 << 10
 )
 

@@ -148,8 +148,8 @@ func (f *finder) follow(i int) match {
 	return best
 }
 
-// search returns the match at i that saves most, or the argument best if no match
-// saves more.
+// search returns the match at i that saves the most bytes, or the argument best if no
+// match saves more.
 func (f *finder) search(i int, best match) match {
 	if !f.guide.inserts {
 		if !f.indexed {

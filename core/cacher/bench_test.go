@@ -25,14 +25,14 @@ func benchWorld(n int) (*cacher.Cacher, []*cacher.Update) {
 	return c, puts
 }
 
-// BenchmarkApply measures the change of one object among 30,000.
+// BenchmarkApply measures a change to one of 30,000 objects.
 func BenchmarkApply(b *testing.B) {
 	c, puts := benchWorld(30_000)
 	benchChanges(b, c, puts)
 }
 
-// benchChanges measures changes of objects. It also reports the processor time, which
-// stays meaningful on a busy machine.
+// benchChanges measures changes to objects. It also reports the CPU time, which stays
+// meaningful on a busy machine.
 func benchChanges(b *testing.B, c *cacher.Cacher, puts []*cacher.Update) {
 	runtime.GC()
 	b.ReportAllocs()
@@ -100,7 +100,8 @@ func benchWatch(c *cacher.Cacher, opt cacher.WatchOptions, seen *int) (opened *w
 	return opened
 }
 
-// BenchmarkDispatch measures one change among many watches.
+// BenchmarkDispatch measures the dispatch of one change to the ten watches that it
+// matches.
 func BenchmarkDispatch(b *testing.B) {
 	for _, s := range selectors {
 		for _, watches := range []int{10, 10_000} {

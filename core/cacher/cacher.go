@@ -24,8 +24,8 @@ type Config struct {
 // Observer is notified of every change after the cacher applied it and before any
 // watch receives it.
 type Observer interface {
-	// Changed reports one change of an object. The event's versions and the object's
-	// ID are valid during the call, even if the object was deleted.
+	// Changed reports one change to an object. The event's versions and the object's ID
+	// are valid during the call, even if the object was deleted.
 	Changed(id store.ID, e *history.Event)
 	// Replaced reports that a list replaced the state. Any object may have
 	// changed, and all IDs are new.
@@ -126,7 +126,7 @@ type Update struct {
 	// is optional if the current version is Base or has the same base.
 	Base wire.Base
 	// Revised lets Apply replace a version that is as new or newer. Joined rows need
-	// this, because a row also changes with objects of other collections.
+	// this, because a row also changes when objects of other collections change.
 	Revised bool
 }
 

@@ -17,7 +17,7 @@
 // therefore differs from that cache in these points:
 //
 //   - A request that arrives before the first list has completed waits for that list
-//     (rules C6, C7). It does not fail, because no storage could answer it.
+//     (rules C6, C7). There is no storage to fall back to.
 //   - A list or watch without a resource version reads the newest version in the
 //     cache (rules C12, C36).
 //   - A relist sends watches the difference instead of ending them (rule C3).

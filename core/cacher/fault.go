@@ -37,8 +37,8 @@ func (f *faults) add(fault Fault) {
 	}
 }
 
-// clear removes the fault of a key that is known to be readable or deleted at rv,
-// and reports whether there was one.
+// clear removes the fault of an object that is known to be readable or deleted at rv, and
+// reports whether there was one.
 func (f *faults) clear(key api.Key, rv api.ResourceVersion) bool { return f.drop(key, rv, false) }
 
 // drop is like clear. If all is set, it also removes retracted faults.
@@ -52,14 +52,14 @@ func (f *faults) drop(key api.Key, rv api.ResourceVersion, all bool) bool {
 	return len(f.list) < before
 }
 
-// since reports whether a version of an object after rv could not be read.
+// since reports whether an object has an unreadable version newer than rv.
 func (f *faults) since(key api.Key, rv api.ResourceVersion) bool {
 	return slices.ContainsFunc(f.list, func(x Fault) bool { return x.Key == key && x.ResourceVersion > rv })
 }
 
-// retractFault retracts the fault of a key that was replaced or deleted at rv. A reader
-// may have a version from before the fault that this cacher lacks. The event of the
-// change would then not correct that reader.
+// retractFault retracts the fault of an object that was replaced or deleted at rv. A
+// reader may have a version from before the fault that this cacher lacks. The event of
+// the change would then not correct that reader.
 func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	if len(c.faults.list) > 0 && c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})
@@ -67,8 +67,8 @@ func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	}
 }
 
-// Fault records that version rv of key cannot be read. The fault ends when the key
-// changes again or a list contains a readable version. Fault does not advance the
+// Fault records that version rv of key cannot be read. The fault is cleared when the
+// object changes again or a list contains a readable version. Fault does not advance the
 // resource version, because connectors report faults out of order. If a fault advanced
 // the version of a reader, the reader would discard earlier changes as duplicates.
 func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {

@@ -39,7 +39,7 @@ func TestC53_DeletionOfAFaultyObjectIsReported(t *testing.T) {
 	require.Equal(t, 404, list[0].Status.Code)
 }
 
-// A connector that never had a good version of a faulty object reports its
+// A connector that never had a good version of a faulty object reports the object's
 // deletion by retracting the fault. Readers with an older good version remove that
 // version.
 func TestC53_RetractedFaultRemovesTheLastGoodVersion(t *testing.T) {
@@ -135,8 +135,8 @@ func TestC53_ListKeepsNewerVersionOfAFaultyObject(t *testing.T) {
 	require.EqualValues(t, 14, c.Arena().ResourceVersion(c.State().Get("default/a")), "versions of another history are unrelated")
 }
 
-// An object that was deleted and recreated in an unreadable version has no last
-// good version, even if the connector missed the deletion.
+// An object that was deleted and recreated with an unreadable version has no last good
+// version, even if the connector missed the deletion.
 func TestC53_DeletedObjectHasNoLastGoodVersion(t *testing.T) {
 	unreadable := api.Internal("the object cannot be decoded")
 	for _, c := range []struct {

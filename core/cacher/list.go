@@ -20,8 +20,8 @@ type ListOptions struct {
 }
 
 // List validates the options and calls done with the opened list when the collection is
-// fresh enough (rules C39 to C52). An invalid request returns an error immediately and
-// done is not called.
+// fresh enough (rules C39 to C52). For an invalid request, List returns an error
+// immediately and does not call done.
 func (c *Cacher) List(opt ListOptions, done func(*Pages, *api.Status)) *api.Status {
 	plan, filter, status := c.planList(&opt)
 	if status != nil {

@@ -127,8 +127,8 @@ func (l *Listing) Delete(key api.Key, rv api.ResourceVersion) {
 //
 // If rv is older than the current version, the source has gone back in time. All watches
 // end, because no event sequence leads to the new state. Watches that started at a
-// version between the current one and rv also end, because the difference is not what
-// their consumers have missed.
+// version between the current one and rv also end, because the difference does not match
+// what their consumers missed.
 func (l *Listing) End(rv api.ResourceVersion, now int64) {
 	c := l.cacher
 	c.at.Now = max(c.at.Now, now)
@@ -166,8 +166,8 @@ func (l *Listing) End(rv api.ResourceVersion, now int64) {
 	c.watches.StartClock()
 }
 
-// keepLastGood keeps the last good version of objects whose newest version the list
-// could not read (rule C53).
+// keepLastGood keeps the last good version of each object whose newest version the list
+// reports as unreadable (rule C53).
 func (l *Listing) keepLastGood(old *store.Store) {
 	c := l.cacher
 	for _, f := range l.staging.faults.list {
@@ -194,9 +194,9 @@ func (l *Listing) keepNewer(old *store.Store, rv api.ResourceVersion) {
 }
 
 // dropStaleFaults removes the listed versions of unreadable objects that are known to be
-// deleted. Such an object is missing in the old state, although that state is newer than
-// the listed version. The sender of the list missed the deletion, which happened before
-// the unreadable version.
+// deleted. These objects are missing from the old state, although that state is newer
+// than their listed versions. The sender of the list missed the deletion, which happened
+// before the unreadable version.
 func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 	c := l.cacher
 	if rv < c.at.Version {

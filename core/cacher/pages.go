@@ -9,9 +9,8 @@ import (
 
 // Pages is a list that is read in parts, all at one resource version. Call Next only
 // after Prepare has reported that the list is prepared; All calls Prepare and Next.
-// Between two reads a list holds no references to versions, regardless of the number of
-// objects. The list can continue as long as the window has all changes since the list
-// was opened.
+// Between two reads, a list holds no references to versions. The list can continue as
+// long as the window has all changes since the list was opened.
 type Pages struct {
 	ResourceVersion api.ResourceVersion
 	// Continue is the token of the next page, or empty. Prepare sets it.

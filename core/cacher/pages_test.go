@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// openList opens and prepares a list that must not have to wait.
+// openList opens and prepares a list, which must not wait for a version.
 func (w *world) openList(opt cacher.ListOptions) (p *cacher.Pages, status *api.Status) {
 	w.t.Helper()
 	refused := w.List(opt, func(opened *cacher.Pages, s *api.Status) { p, status = opened, s })

@@ -8,8 +8,8 @@ import (
 )
 
 // A continue token is base64url without padding of
-// {"v":"meta.k8s.io/v1","rv":N,"start":"KEY\u0000"}. KEY is the last key of this page,
-// without the prefix of the namespace; the next page starts after it (rule C49). A
+// {"v":"meta.k8s.io/v1","rv":N,"start":"KEY\u0000"}. KEY is the last key of the current
+// page, without the prefix of the namespace; the next page starts after it (rule C49). A
 // negative rv means the latest state (rule C51).
 type continueToken struct {
 	rv    api.ResourceVersion // zero for the latest state

@@ -37,9 +37,8 @@ func otherHistory() *api.Status {
 	return api.WatchEndHistoryLost.Expired("the resource versions of the collection now belong to a different history; list again")
 }
 
-// Progressed returns the time in milliseconds at which the source last confirmed
-// that no change was missing. Later changes may have advanced the resource version
-// since.
+// Progressed returns the time in milliseconds at which the source last confirmed that no
+// change was missing. The resource version may have advanced since then.
 func (u *Upstream) Progressed() int64 { return u.progressed }
 
 // Fail records the reason why there is no progress. The next progress clears that

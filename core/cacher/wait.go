@@ -37,10 +37,9 @@ func (s *Waits) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 	s.list = append(s.list, w)
 }
 
-// BeginRevision defers the end of waits until the next EndRevision, Progress, end
-// of a list or Tick. Callers use it before they apply several changes with the
-// same resource version. The collection is incomplete at that version until the last
-// change.
+// BeginRevision keeps waits pending until the next EndRevision, Progress, end of a list
+// or Tick. Call it before applying several changes with the same resource version. The
+// collection is incomplete at that version until the last change.
 func (s *Waits) BeginRevision() { s.held = true }
 
 // Fresh reports whether the collection is ready and at rv or later.
@@ -51,10 +50,10 @@ func (s *Waits) Fresh(rv api.ResourceVersion) bool {
 // RequestProgress records that a follower waits for a newer version.
 func (s *Waits) RequestProgress() { s.progressRequested = true }
 
-// Any reports whether progress of the source is needed (rule C35). This is the case if a
-// local read waits for a newer version, or if a follower has called RequestProgress since
-// the last update. Progress is also needed if it would end a watch whose version belongs
-// to a lost history.
+// Any reports whether progress of the source is needed (rule C35). It is needed if a
+// local read waits for a newer version, or a follower has called RequestProgress since
+// the last update. It is also needed if it would end a watch whose version belongs to a
+// lost history.
 func (s *Waits) Any() bool {
 	return s.cacher.ready && (s.progressRequested || len(s.list) > 0 || s.cacher.watches.SuspectsLost())
 }

@@ -32,10 +32,10 @@ type WatchOptions struct {
 	Exhausted func()
 }
 
-// Watch validates the options and starts a watch when the collection is fresh
-// enough (rules C8 to C19). An invalid request returns an error immediately and
-// started is not called. Otherwise started is called once, possibly later, with
-// the watch or with a status that is its only event.
+// Watch validates the options and starts a watch when the collection is fresh enough
+// (rules C8 to C19). For an invalid request, Watch returns an error immediately and does
+// not call started. Otherwise it calls started once, possibly later, with the watch or
+// with a status that is the watch's only event.
 func (c *Cacher) Watch(opt WatchOptions, started func(*watcher.Watcher, *api.Status)) *api.Status {
 	rv, status := opt.normalise()
 	if status != nil {
@@ -166,8 +166,8 @@ func (c *Cacher) collector(filter *watcher.Filter) watcher.Collect {
 	}
 }
 
-// queueSize returns the number of events that a watch may lag. This is about the number
-// of events in one second (rule H16, for resources without an index).
+// queueSize returns the number of events that a watch may lag behind. It is about the
+// number of events in one second (rule H16, for resources without an index).
 func (c *Cacher) queueSize() int {
 	seconds := max(c.window.WindowMillis()/1000, 1)
 	perSecond := (int64(c.window.Capacity()) + seconds - 1) / seconds

@@ -69,7 +69,7 @@ func (w *world) pass(millis int64) {
 	}
 }
 
-// start starts a watch that must not have to wait.
+// start starts a watch, which must succeed without waiting.
 func (w *world) start(opt cacher.WatchOptions) *watcher.Watcher {
 	w.t.Helper()
 	started, status := w.tryStart(opt)

@@ -42,7 +42,8 @@ func TestCatalogIsConsistent(t *testing.T) {
 	}
 }
 
-// Each column names a valid type. A column with a misspelt type would be a string.
+// Each column names a valid type. A column with a misspelled type would be treated as a
+// string.
 func TestColumnsHaveTypes(t *testing.T) {
 	columns := 0
 	for line := range strings.Lines(table) {

@@ -6,8 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The printers of this file compute cells of several resources from the values at
-// the paths of the column.
+// The printers in this file compute cells for several resources from the values at the
+// paths of the column.
 
 // printCount prints the total number of members and elements of the values.
 func printCount(v *objectjson.Values, out *objectjson.Cells) {
@@ -79,7 +79,7 @@ func printSlash(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// printTrimmed prints a text without the white space around it.
+// printTrimmed prints a text without surrounding white space.
 func printTrimmed(v *objectjson.Values, out *objectjson.Cells) {
 	start := len(out.Text)
 	out.AddValue(v.Get(0))

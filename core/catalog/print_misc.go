@@ -207,8 +207,8 @@ var claimPrinter = objectjson.Printer{
 	},
 }
 
-// printBound prints the second value if the first is a text that is not empty. A missing
-// second value is printed as 0.
+// printBound prints the second value if the first is a non-empty string. A missing second
+// value is printed as 0.
 func printBound(v *objectjson.Values, out *objectjson.Cells) {
 	if len(v.Get(0)) > len(`""`) {
 		addNumber(out, v.Get(1))

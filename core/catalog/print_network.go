@@ -175,8 +175,8 @@ func addHostPort(out *objectjson.Cells, ip string, port objectjson.Document) {
 	out.AddValue(port)
 }
 
-// printSlicePorts prints the first ports of an EndpointSlice. A port without a number
-// is printed as its name. A port without number and name means all ports, and is
+// printSlicePorts prints the first ports of an EndpointSlice. A port without a number is
+// printed as its name. A port with neither number nor name means all ports, and is
 // printed as "*".
 func printSlicePorts(v *objectjson.Values, out *objectjson.Cells) {
 	ports := v.All(0)

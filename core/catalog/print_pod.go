@@ -64,8 +64,8 @@ func (c *counter) add(s *containerStatus) {
 }
 
 // printPod prints a pod as kubectl does. The status is the phase or the reason of the
-// pod, unless a container that does not run has a more precise reason. An unfinished init
-// container takes precedence over the other containers.
+// pod, unless a container that is not running has a more precise reason. An unfinished
+// init container takes precedence over the other containers.
 func printPod(v *objectjson.Values, out *objectjson.Cells) {
 	p := pod{values: v, total: len(v.All(podContainers)), reason: v.Get(podPhase)}
 	if reason := v.Get(podReason); len(reason) > len(`""`) {
@@ -170,7 +170,7 @@ func (p *pod) setTerminated(prefix string, c *containerStatus) {
 }
 
 // containers counts restarts and ready containers. The status describes the first
-// container that does not run.
+// container that is not running.
 func (p *pod) containers() {
 	running, failed := false, false
 	var failure pod

@@ -21,8 +21,8 @@ func Printer(name string) (p *objectjson.Printer, cell int) {
 	return nil, 0
 }
 
-// printers lists the printers by name. A printer of several cells has one name for each
-// cell.
+// printers lists the printers by name. A printer that computes several cells has one name
+// for each cell.
 var printers = [...]struct {
 	name    string
 	printer *objectjson.Printer

@@ -14,7 +14,7 @@ import (
 )
 
 // While the data of Secrets is withheld, readers receive only the number of its entries,
-// for any notation of the JSON (rule B25).
+// regardless of how the JSON is written (rule B25).
 func TestWithheldSecretsShowOnlyTheNumberOfEntries(t *testing.T) {
 	schema := catalog.Find(api.Resource{Version: "v1", Name: "secrets"})
 	require.NotNil(t, schema)

@@ -1,10 +1,11 @@
 package catalog
 
-// table has an entry for each resource, the stable ones first. The first line of an entry has the
-// name, kind, scope and selectable fields other than name and namespace. Each further line is a
-// column with name, type, value, default and the word "wide" for columns of priority one. The value
-// is a path, or a printer with its paths in parentheses. The columns match kubectl's for Kubernetes
-// 1.36. The module contains the table as text because that is smaller than code.
+// table has an entry for each resource, the stable ones first. The first line of an entry
+// contains the name, kind, scope and selectable fields other than name and namespace. Each
+// further line is a column with name, type, value, default and the word "wide" for columns of
+// priority one. The value is a path, or a printer with its paths in parentheses. The columns
+// match kubectl's for Kubernetes 1.36. The module contains the table as text because that is
+// smaller than code.
 const table = stable + preview
 
 const stable = `v1/pods Pod namespaced spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName status.phase status.podIP status.nominatedNodeName
@@ -362,8 +363,8 @@ Age|date|.metadata.creationTimestamp|<unknown>`
 
 // preview contains kinds that are alpha or beta in Kubernetes 1.36 or 1.37, in every version that
 // these two releases serve. Clusters serve them only if their administrators enable them. Three
-// kinds that are alpha in 1.37 are omitted, because their printers would add more to the
-// module than their users gain: ResourcePoolStatusRequest, EvictionRequest and Eviction.
+// kinds that are alpha in 1.37 are omitted, because their value to users does not justify the
+// size of their printers: ResourcePoolStatusRequest, EvictionRequest and Eviction.
 const preview = `
 
 certificates.k8s.io/v1/clustertrustbundles ClusterTrustBundle cluster spec.signerName

@@ -68,7 +68,7 @@ func (c *connector) reset() {
 	}
 }
 
-// empty replaces the cacher of a resource by an empty one.
+// empty replaces the cacher of a resource with an empty one.
 func (c *connector) empty(r *resource) {
 	r.cacher = cacher.New(cacher.Config{Schema: r.schema, History: c.history, DeltaEpoch: c.deltaEpoch})
 	r.served = session.NewCollection(r.cacher)
@@ -165,8 +165,8 @@ func (r *resource) object(text string) (put *cacher.Update, err error) {
 	return objects.UpdateOf(o), nil
 }
 
-// apply stores an object. If delta is true, it first replaces the body by a delta. It
-// finally overwrites the envelope, to detect a cacher that retains that buffer.
+// apply stores an object. If delta is true, it first replaces the body with a delta.
+// After storing, it overwrites the envelope, to detect a cacher that retains that buffer.
 func (r *resource) apply(put *cacher.Update, delta bool, now int64) error {
 	if delta {
 		if err := r.difference(put); err != nil {

@@ -43,8 +43,8 @@ type message struct {
 	data []byte
 }
 
-// move makes one pending move, such as the delivery of a message. It reports whether a
-// move was pending.
+// move performs one pending action, such as the delivery of a message. It reports whether
+// an action was pending.
 func (h *harness) move() (bool, error) {
 	n := &h.network
 	if h.chunkWanted {

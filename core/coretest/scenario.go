@@ -136,8 +136,7 @@ func (s *Scenario) errorAt(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", s.path, line+1, fmt.Errorf(format, args...))
 }
 
-// rewritten returns the text of the file, in which the given outputs replace the old
-// ones.
+// rewritten returns the text of the file with the given outputs in place of the old ones.
 func (s *Scenario) rewritten(outputs []string) string {
 	var b strings.Builder
 	at := 0

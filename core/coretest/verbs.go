@@ -50,7 +50,7 @@ func init() {
 		"lose-bodies":       doLoseBodies,       // blocks of bodies do not arrive any longer on this stream
 		"send-garbage":      doSendGarbage,      // HEX: the connector sends these bytes
 
-		// A Kubernetes API that the engine reads itself. The scenario contains the
+		// A Kubernetes API that the engine reads directly. The scenario contains the
 		// responses of that API.
 		"answer": doAnswer, // STREAM CODE retry=: begins a response with its status code
 		"body":   doBody,   // STREAM pieces= open, then lines: part of its body, in pieces of this many bytes; open omits the last line feed

@@ -108,8 +108,8 @@ func (r *resource) difference(put *cacher.Update) error {
 // label returns the beginning of each printed line about a subscription.
 func label(subscription uint32) string { return fmt.Sprintf("subscription %d", subscription) }
 
-// travel prints how each object in a message is encoded, and who receives the message. It
-// stops at a malformed frame, which the recipient reports.
+// travel prints the encoding of each object in a message, and the recipient of the
+// message. It stops at a malformed frame, which the recipient reports.
 func (p *printer) travel(message []byte, who func(subscription uint32) string) {
 	_ = wire.FromConnector.Each(message, func(_ wire.Type, frame wire.Frame) error {
 		switch f := frame.(type) {

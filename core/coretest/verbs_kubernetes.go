@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// The verbs of this file simulate a Kubernetes API that the engine reads itself. The
+// The verbs in this file simulate a Kubernetes API that the engine reads directly. The
 // scenario contains every response.
 
 func doAnswer(h *harness, v *verb) error {

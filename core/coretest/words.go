@@ -42,7 +42,7 @@ func (v *verb) clone() *verb {
 	return &c
 }
 
-// split splits a line at blanks, but not inside double quotes. It removes the quotes
+// split splits a line at spaces, but not inside double quotes. It removes the quotes
 // around a word or an option's value, and keeps other quotes, such as those of a body.
 func split(text string) ([]string, error) {
 	var words []string

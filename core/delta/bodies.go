@@ -85,7 +85,7 @@ func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, pr
 }
 
 // Set sets the body of a version of the current state that has no body yet. Setting a
-// body does not count as a change of the object. A member that is not zero locates the
+// body does not count as a change to the object. A member that is not zero locates the
 // body in the open block of the arena. Set fails, without any change, if the base of the
 // body is missing.
 func (b *Bodies) Set(ref store.Ref, body *wire.RowBody, member store.MemberRef) *api.Status {

@@ -391,9 +391,9 @@ func (d *Dispatcher) Tick() {
 	}
 }
 
-// sendBookmarks offers a bookmark to every watch that is due within the current
-// second (rule C32), and schedules the next one. No event is parked, so every
-// watch has been offered all events up to the bookmark's version (rule C30).
+// sendBookmarks offers a bookmark to every watch whose bookmark is due within the current
+// second (rule C32), and schedules the next bookmark. No event is parked, so every watch
+// has been offered all events up to the bookmark's version (rule C30).
 func (d *Dispatcher) sendBookmarks() {
 	var due []*registration
 	end := (d.at.Now/bookmarkTickMillis + 1) * bookmarkTickMillis

@@ -88,7 +88,7 @@ func (r *Follower) NotifyNext() {
 // not wake the follower.
 func (r *Follower) NotifyOnProgress() { r.awaitsProgress = true }
 
-// Wake wakes the idle followers that the event at a position matches. A follower
+// Wake wakes the idle followers whose filters match the event at a position. A follower
 // whose filter has exhausted its meter is woken without evaluation. It evaluates the
 // event once its meter is granted more evaluations.
 func (s *Followers) Wake(e *history.Event, position int) {
@@ -147,7 +147,7 @@ func (s *Followers) WakeAll() {
 	}
 }
 
-// EndRests anchors idle followers at the end of the window. It is called before a list
+// EndRests anchors idle followers at the end of the window. Call it before a list
 // replaces the state and invalidates positions.
 func (s *Followers) EndRests() {
 	for _, r := range s.all {

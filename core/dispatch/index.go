@@ -12,11 +12,11 @@ import (
 // the number of filters found, not on the number of filters in the index. Each
 // filter carries a value of type T, such as a watch or a subscription.
 //
-// Each filter is stored under one condition that it requires, combined with its
-// namespace if it has one. Conditions are the value of a field, one of the
-// allowed values of a label, and the presence of a label. The index chooses the
-// condition that the filter shares with the fewest other filters. A filter without
-// such a condition, such as "app!=web", is found for every change in its namespace.
+// Each filter is stored under one condition that it requires, combined with its namespace
+// if it has one. Conditions are the value of a field, one of the allowed values of a
+// label, and the presence of a label. The index chooses the condition that the filter
+// shares with the fewest other filters. A filter with none of these conditions, such as
+// "app!=web", is found for every change in its namespace.
 //
 // Find returns the filters for both versions of a change, because an object that
 // stops matching also produces an event (rule C24). Filters that are found must still

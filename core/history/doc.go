@@ -1,4 +1,4 @@
-// Package history implements the sliding window of recent changes of a collection. With
+// Package history implements the sliding window of recent changes to a collection. With
 // it, a watch can start at an earlier resource version, and a client can resume after a
 // disconnect without a new list.
 //

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Event is one change of one object. Current is zero for a deletion, Previous for a
+// Event is one change to one object. Current is zero for a deletion, Previous for a
 // creation; at most one of them is zero. The window holds a reference to Previous of each
 // of its events. The window needs no reference to Current, because the store holds that
 // version until a later event has it as Previous. Events leave the window in order, so

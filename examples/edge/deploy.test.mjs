@@ -1,4 +1,4 @@
-// Runs a dry deployment with wrangler, Cloudflare's tool. This requires no account.
+// Runs a dry deployment with wrangler, Cloudflare's tool. A dry deployment requires no account.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";

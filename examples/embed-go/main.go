@@ -1,4 +1,4 @@
-// Command embed-go prints every change of the pods that a connector serves.
+// Command embed-go prints every change to the pods that a connector serves.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Tests the hook of the plugin with the real engine and a cluster in memory. This requires only the
-// dependencies of js/. "make headlamp" tests the built plugin.
+// Tests the hook of the plugin with the real engine and an in-memory cluster. These tests require
+// only the dependencies of js/. "make headlamp" tests the built plugin.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -260,7 +260,7 @@ func TestLongTokenIsRefusedWithoutReview(t *testing.T) {
 	})
 }
 
-// regrouped is a policy that permits reads only to members of a group. A test changes the
+// regrouped is a policy that permits only members of a group to read. A test changes the
 // membership of the user.
 type regrouped struct{ member atomic.Bool }
 

@@ -85,9 +85,9 @@ func (b backend) holdOnce(ctx context.Context, resource api.Resource, waiting fu
 	return col, err
 }
 
-// sourceError returns a clause to append to a refusal while the source of the resource
-// fails, and "" otherwise. The clause omits the error text of the source, because the text
-// may name objects that the client may not read.
+// sourceError returns a clause to append to a refusal while the source of the resource is
+// failing, and "" otherwise. The clause omits the error text of the source, because the
+// text may name objects that the client may not read.
 func (c *Connector) sourceError(resource api.Resource) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,8 +141,8 @@ func (b backend) Get(ctx context.Context, resource api.Resource, key api.Key, ve
 	return o.open()
 }
 
-// find returns a copy of an object, or a status if the object is missing or faulty. It
-// returns the argument status if that is not nil. The caller holds the lock.
+// find returns a copy of an object, or a status if the object is missing or faulty. If
+// the argument status is not nil, find returns it. The caller holds the lock.
 func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Status) {
 	if status != nil {
 		return nil, status

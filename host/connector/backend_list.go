@@ -13,7 +13,7 @@ import (
 )
 
 // listBytes is the number of bytes that a list copies from the cacher at a time. The last
-// copied object may exceed this number.
+// object may push the total above this number.
 const listBytes = 64 << 10
 
 // list is a list response that a client is reading. It copies only the objects that are
@@ -119,8 +119,8 @@ func (l *list) step(step func() (done bool, status *api.Status)) (done bool, wai
 	return done, 0, status
 }
 
-// pause waits for the given time. It returns an error if the request ends or the connector
-// closes first.
+// pause waits for the given time. It returns an error if the request's context is done or
+// the connector closes first.
 func (l *list) pause(wait time.Duration) error {
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()

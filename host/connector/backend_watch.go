@@ -23,8 +23,8 @@ const (
 )
 
 // watch is a watch of the Kubernetes API. Under the lock, the cacher appends events to
-// pending, and the goroutine of the request removes them. It decodes them without the
-// lock.
+// pending, and the request's goroutine removes them. That goroutine decodes the events
+// without the lock.
 type watch struct {
 	col  *collection
 	wake chan struct{} // capacity 1; signals that pending may have events
@@ -125,9 +125,9 @@ type taken struct {
 	object *stored
 }
 
-// next removes and returns pending events, which makes room for more. If the watcher needs
-// evaluations, next returns how long to wait for them. The timer of the collection stays
-// unchanged, because removing events changes no deadline.
+// next removes and returns pending events, which makes room for more. If the watcher
+// needs evaluations, next returns how long to wait for them. It does not reset the
+// collection's timer, because removing events changes no deadline.
 func (w *watch) next() (events []taken, wait time.Duration, err error) {
 	c := w.col.connector
 	c.mu.Lock()

@@ -130,9 +130,8 @@ func (col *collection) left() {
 
 func (col *collection) used() bool { return len(col.readers) > 0 || col.holds > 0 }
 
-// expire ends the collection if it has been unused for the linger time. It repeats the
-// check of the timer, because a user may have come, or come and left, since the timer
-// fired.
+// expire ends the collection if it has been unused for the linger time. It checks again,
+// because a user may have arrived, or arrived and left, since the timer fired.
 func (col *collection) expire() {
 	c := col.connector
 	c.mu.Lock()
@@ -146,7 +145,7 @@ func (col *collection) expire() {
 
 // end stops the upstream watch permanently. Counters outlive the collection, except the
 // counters of a resource that was never listed. Clients choose the names of such
-// resources, so keeping these counters would use unlimited memory. The caller holds the
+// resources, so keeping these counters would use unbounded memory. The caller holds the
 // lock.
 func (col *collection) end() {
 	col.totals.Watches.Add(col.cacher.Watches().Counts())
@@ -157,8 +156,8 @@ func (col *collection) end() {
 	close(col.gone)
 }
 
-// retire ends a collection whose resource has a new schema. Its subscriptions end with
-// 410, so that their readers subscribe to the new collection.
+// retire ends a collection whose resource has a new schema. It ends the subscriptions
+// with 410, so that readers subscribe to the new collection.
 func (col *collection) retire(why error) {
 	c := col.connector
 	c.mu.Lock()
@@ -218,7 +217,7 @@ func (col *collection) locked(f func(now int64)) (woken []*reader) {
 	return c.notify(woken)
 }
 
-// update is like change, but leaves marked readers to the next change.
+// update is like change, but leaves the marked readers for the next change.
 func (col *collection) update(f func(now int64)) {
 	c := col.connector
 	c.mu.Lock()
@@ -237,8 +236,8 @@ func (col *collection) request(f func(*cacher.Cacher)) {
 }
 
 // wind requests progress if a read waits for it, and sets the timer for the cacher's next
-// deadline. Deadlines exist for bookmarks, watch timeouts and waiting reads. The caller
-// holds the lock.
+// deadline. Bookmarks, watch timeouts and waiting reads have deadlines. The caller holds
+// the lock.
 func (col *collection) wind() {
 	col.requestProgress()
 	next := col.cacher.NextTick()
@@ -257,7 +256,7 @@ func (col *collection) wind() {
 const progressRequestPause = 100 * time.Millisecond
 
 // requestProgress requests progress from the source if a local read or a reader waits for
-// progress. It repeats the request until none waits. The caller holds the lock.
+// progress. It repeats the request while any of them waits. The caller holds the lock.
 func (col *collection) requestProgress() {
 	if col.progressTimer != nil || col.connector.closed || !col.cacher.Waits().Any() {
 		return

@@ -16,8 +16,8 @@ import (
 // DefaultMessageBytes is the default of Config.MessageBytes.
 const DefaultMessageBytes = 64 << 10
 
-// Config configures a connector. Source is required. Zero selects the default of every
-// other field.
+// Config configures a connector. Source is required. The zero value of any other field
+// selects its default.
 type Config struct {
 	// Source provides the objects. The connector runs one Stream per resource in
 	// use.
@@ -63,10 +63,10 @@ type Config struct {
 // concurrent use.
 type Timings interface {
 	// InitialSync is called when the first list of a resource is complete. The duration
-	// starts with the first use of the resource.
+	// is measured from the first use of the resource.
 	InitialSync(resource api.Resource, took time.Duration)
 	// Delivery is called when changes have been written to a reader's socket. The
-	// duration starts when the source delivered the oldest of these changes.
+	// duration is measured from when the source delivered the oldest of these changes.
 	Delivery(took time.Duration)
 }
 

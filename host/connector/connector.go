@@ -132,8 +132,8 @@ func (c *Connector) closing() *api.Status {
 	return c.errClosing()
 }
 
-// connect counts a new reader and returns nil, or returns why the reader is refused. After
-// a nil result, the caller must call c.running.Done when the reader leaves.
+// connect counts a new reader and returns nil, or returns why the reader is refused. If
+// connect returns nil, the caller must call c.running.Done when the reader leaves.
 func (c *Connector) connect() *api.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -86,8 +86,8 @@ func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from
 	return &d.put, nil
 }
 
-// difference encodes a body as a delta against the base, and reports whether the delta
-// pays: its size is at most three quarters of the base (see doc.go). Otherwise, the body
+// difference encodes a body as a delta against the base, and reports whether the delta is
+// small enough: at most three quarters of the base (see doc.go). Otherwise, the body
 // becomes a new base, which is sent once to every reader and makes later deltas smaller.
 func (d *decoder) difference(plain []byte, from *base) (delta api.Body, pays bool, err error) {
 	if from.rv == 0 {
@@ -144,8 +144,8 @@ func (d *decoder) fault(key api.Key, rv api.ResourceVersion, s *api.Status) *api
 	return s
 }
 
-// own returns a copy of an update that outlives the next decode. It shares immutable
-// strings.
+// own returns a copy of an update that stays valid after the next decode. The copy shares
+// the immutable strings.
 func own(p *cacher.Update) *cacher.Update {
 	retained := *p
 	retained.Labels = slices.Clone(p.Labels)

@@ -16,7 +16,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// noise returns n characters that hardly compress, determined by seed.
+// noise returns n characters that depend only on seed and hardly compress.
 func noise(seed uint64, n int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, n)

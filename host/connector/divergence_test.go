@@ -76,9 +76,9 @@ func TestAListThatContradictsTheCacheIsCounted(t *testing.T) {
 	})
 }
 
-// A list after an outage contains changes that the connector has not received. The
-// connector does not count them as divergence, nor objects that cannot be served, nor
-// objects of another history.
+// A list after an outage contains changes that the connector has not received. Such
+// changes do not count as divergence. Neither do objects that cannot be served or objects
+// of another history.
 func TestMissedChangesAreNoDivergence(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

@@ -9,10 +9,10 @@
 //     of any lock.
 //   - The change is applied to the cacher of its resource, under the connector's
 //     lock. The cacher wakes the readers whose selectors match.
-//   - Each reader has a goroutine that writes. It pulls the next message from its session under the
-//     lock, and writes it without the lock. While that goroutine sleeps, one of a few shared
-//     goroutines (sendpool.go) writes in its place if the connection accepts a message without
-//     blocking ([NonblockingConn]). The reader's own goroutine writes what remains.
+//   - Each reader has a writing goroutine. It pulls the next message from its session under
+//     the lock, and writes it without the lock. While that goroutine sleeps, one of a few
+//     shared goroutines (sendpool.go) writes in its place if the connection accepts a message
+//     without blocking ([NonblockingConn]). The reader's own goroutine writes what remains.
 //
 // There is no queue between session and connection. A slow reader costs no memory and does
 // not delay other readers. When it is ready, its session continues from the cacher's
@@ -30,7 +30,7 @@
 // # Confidentiality
 //
 // No byte derived from an object reaches a reader that may not read the object. Readers
-// share only public data, and data that each of these readers may read completely:
+// share only public data and data that all of them may read completely:
 //
 //   - Bodies refer to a dictionary that depends on the resource alone (package
 //     skeleton), and to earlier versions of the same object.
@@ -39,7 +39,7 @@
 //     totals and pages to this scope.
 //   - Only subscriptions to all objects of a resource share encoded changes.
 //
-// Readers do learn that other objects of the resource change. Every change of the
+// Readers do learn that other objects of the resource change. Every change to the
 // resource advances its resource versions, and progress reports them, as bookmarks do in
 // Kubernetes.
 //

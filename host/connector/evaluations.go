@@ -29,7 +29,7 @@ type allowance struct {
 	expiry      *time.Timer // deletes the allowance; runs while it has no users
 }
 
-// burst is the time in which an empty allowance without users becomes full.
+// burst is the time that an empty allowance without users takes to refill.
 const burst = time.Second
 
 // joinAllowance adds a reader or request to the users of a client's allowance, and returns
@@ -92,16 +92,16 @@ func (c *Connector) refuseList(a *allowance) *api.Status {
 	return status
 }
 
-// evaluator is a reader, list or watch that consumes an allowance. Its selectors spend the
-// meter, which evaluate refills from the allowance. Guarded by Connector.mu.
+// evaluator is a reader, list or watch that consumes an allowance. Its selectors consume
+// the meter, which evaluate refills from the allowance. Guarded by Connector.mu.
 type evaluator struct {
 	meter     watcher.Meter
 	allowance *allowance // nil if the meter is never refilled
 	grantedAt time.Time  // when the requested evaluations are granted; zero if none are requested
 }
 
-// use lets evaluate refill e from the allowance of the client, if the request has
-// selectors. The caller holds the lock.
+// use makes evaluate refill e from the client's allowance if the request has selectors.
+// The caller holds the lock.
 func (c *Connector) use(e *evaluator, client string, s selector.Selection) {
 	if !s.Labels.Empty() || !s.Fields.Empty() {
 		e.allowance = c.joinAllowance(client)
@@ -155,9 +155,9 @@ func pause(ctx context.Context, wait time.Duration) error {
 }
 
 // costOf returns the cost of a message for rate limits. Message.Cost counts the message
-// and its subscriptions. Each further frame except the first costs 1, because the
-// connector processes the frame under the lock. The size of a message hardly limits the
-// number of these frames, because most of them are small.
+// and its subscriptions. Each frame that is not a Request, except the first, costs 1,
+// because the connector processes it under the lock. The message size barely limits the
+// number of such frames, because most are small.
 func costOf(m *session.Message) int {
 	cost, others := m.Cost(), -1
 	for _, frame := range m.Frames {
@@ -194,7 +194,7 @@ func (r *reader) chargeSubscription(asked *session.Request) {
 }
 
 // debit takes a cost from a limiter without waiting. One debit takes at most the allowance
-// of one second, so that a large collection hardly delays the credit of its reader.
+// of one second, so that a large collection barely delays the reader's Credit frames.
 func debit(l *rate.Limiter, cost int) {
 	now := time.Now()
 	left := int(l.TokensAt(now)) + l.Burst()*int(maxDebt/time.Second)
@@ -203,12 +203,12 @@ func debit(l *rate.Limiter, cost int) {
 	}
 }
 
-// startOf returns the number of objects and changes that a new subscription begins with. A
-// resumed subscription begins with changes, and a continued snapshot with changes and the
-// missing objects. All other subscriptions begin with objects. startOf excludes objects
-// outside the scope, because a reader could infer their number from its delay. It returns
-// no objects for a selection by name, because that selector spends evaluations. The caller
-// holds the lock.
+// startOf returns the number of objects and changes that a new subscription begins with.
+// A resumed subscription begins with changes, and a continued snapshot with changes and
+// the missing objects. All other subscriptions begin with objects. startOf excludes
+// objects outside the scope, because a reader could infer their number from its delay. It
+// returns no objects for a selection by name, because the selector already costs
+// evaluations. The caller holds the lock.
 func (col *collection) startOf(asked *session.Request) int {
 	c, f := col.cacher, asked.Frame
 	if !c.Ready() {

@@ -71,7 +71,7 @@ func (c *Connector) take(ctx context.Context, resource api.Resource) (*collectio
 	return col, nil
 }
 
-// release ends a registration by take.
+// release undoes a call to take.
 func (col *collection) release() {
 	c := col.connector
 	c.mu.Lock()

@@ -132,7 +132,7 @@ func TestRequestedBodiesAreRateLimited(t *testing.T) {
 	})
 }
 
-// discard reads and drops all messages of a connection until it ends.
+// discard reads and drops all messages of a connection until the connection ends.
 func (w *world) discard(r *connectortest.Reader) {
 	w.serving.Go(func() {
 		for {
@@ -144,7 +144,7 @@ func (w *world) discard(r *connectortest.Reader) {
 }
 
 // The connector charges a reader for each frame, and for the objects or changes that a
-// subscription begins with. Small frames can cause much work.
+// subscription begins with. Small frames can cause a lot of work.
 func TestRepeatedSubscriptionsAreRateLimited(t *testing.T) {
 	const objects, rate = 400, 250
 	replace := func(f wire.Subscribe) func(id uint32, source string) []connectortest.Frame {

@@ -107,7 +107,7 @@ func (r *reader) authorize(ctx context.Context, user *access.User, asked *sessio
 	}
 }
 
-// accessRequest returns the access request for a subscription, which the policy decides.
+// accessRequest returns the access request that the policy decides for a subscription.
 func accessRequest(asked *session.Request) access.Request {
 	return access.NewRequest(asked.Resource, strings.Clone(asked.Frame.Namespace), asked.Selection.Fields)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// runPreloading runs a connector that preloads pods from a source that is unavailable at
-// first.
+// runPreloading runs a connector that preloads pods from a source that is initially
+// unavailable.
 func runPreloading(t *testing.T, f func(t *testing.T, w *world, o *outage)) {
 	o := &outage{Source: memory.New()}
 	o.away.Store(true)
@@ -30,8 +30,8 @@ func runPreloading(t *testing.T, f func(t *testing.T, w *world, o *outage)) {
 }
 
 // A reader of a stopped connector resumes without a snapshot at another connector, which
-// preloads the resource. It is the first reader of this connector, and the resource has
-// changed meanwhile.
+// preloads the resource. It is the first reader of the new connector, and the resource
+// has changed in the meantime.
 func TestReadersResumeFromAPreloadedResource(t *testing.T) {
 	runPreloading(t, func(t *testing.T, w *world, o *outage) {
 		time.Sleep(time.Minute)

@@ -103,8 +103,8 @@ func (r *probed) usable() bool {
 	}
 }
 
-// run sends the request. It continues when its caller's context ends, because other
-// callers wait for the result.
+// run sends the request. It continues after its caller's context is done, because other
+// callers may wait for the result.
 func (p *probe) run(r *probed) {
 	ctx, cancel := context.WithTimeout(p.ends, probeTimeout)
 	defer cancel()
@@ -120,9 +120,9 @@ type retry struct {
 	away   bool // the last probe failed
 }
 
-// sleep waits between two attempts. It returns early if the source responds again after an
-// outage, but not before the duration earliest, which the source demands. If the source
-// responds but the next attempt fails, the next wait is a full one.
+// sleep waits between two attempts. It returns early if the source responds again after
+// an outage, but not before the duration earliest, which the source requested. If the
+// source responds but the next attempt fails, the next sleep takes the full time.
 func (r *retry) sleep(ctx context.Context, wait, earliest time.Duration) {
 	until := time.Now().Add(wait)
 	if r.probe.source == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// elsewhere changes a node, and returns its version. The stream of pods receives this
-// version only after a request for progress.
+// elsewhere changes a node, and returns the version of the change. The stream of pods
+// receives this version only after a request for progress.
 func (w *world) elsewhere() api.ResourceVersion {
 	return w.source.Put(api.Resource{Version: "v1", Name: "nodes"}, "n1", []byte(`{"metadata":{"name":"n1"}}`))
 }

@@ -43,9 +43,9 @@ type NonblockingConn interface {
 	// TryLock prevents other writes until TryWrite, and returns true. If a write is running
 	// or buffered, TryLock returns false and has no effect. It does not block.
 	TryLock() bool
-	// TryWrite ends the lock of TryLock. It writes as much of the message as possible without
-	// blocking, and reports whether it wrote the entire message. If not, it buffers the rest,
-	// and the caller must call Flush. It does not retain the message.
+	// TryWrite releases the lock that TryLock acquired. It writes as much of the message as
+	// possible without blocking, and reports whether it wrote the entire message. If not,
+	// it buffers the rest, and the caller must call Flush. It does not retain the message.
 	TryWrite(message []byte) (sent bool)
 	// Flush writes the buffered bytes. Like Write, it may block.
 	Flush(ctx context.Context) error

@@ -49,7 +49,7 @@ func (r *reader) currentUser() *access.User {
 // reviews repeats the expired decisions of one reader. It uses a timer instead of a
 // goroutine, whose stack would use memory for every idle reader.
 type reviews struct {
-	// running is closed at the end of the running review, and nil if none runs.
+	// running is closed when the running review ends. It is nil if no review is running.
 	// Guarded by connector.mu.
 	running   chan struct{}
 	notBefore time.Time // earliest time of the next review; used only by the running review
@@ -123,8 +123,8 @@ func (r *reader) reviewIsDue(ctx context.Context) bool {
 	return false
 }
 
-// reviewDue returns when the first decision is due for review, or the time notBefore if
-// this is later. The caller holds the lock.
+// reviewDue returns when the first decision is due for review, or notBefore if that is
+// later. The caller holds the lock.
 func (r *reader) reviewDue(notBefore time.Time) time.Time {
 	if r.user == nil {
 		return r.connector.reviewBy(time.Time{})
@@ -181,8 +181,8 @@ func (r *reader) renewToken(ctx context.Context, token string) (*access.User, *a
 	return user, nil
 }
 
-// setUser sets the user, and schedules the end of the connection for the expiry of the
-// token. The caller holds the lock.
+// setUser sets the user, and schedules the connection to end when the token expires. The
+// caller holds the lock.
 func (r *reader) setUser(user *access.User) {
 	r.user, r.tokenReviewAt = user, r.connector.reviewBy(user.ReviewAt)
 	if r.expiry != nil {
@@ -197,7 +197,7 @@ func (r *reader) setUser(user *access.User) {
 	}
 }
 
-// tokenWithdrawn starts a review of the token without delay.
+// tokenWithdrawn starts a review of the token immediately.
 func (r *reader) tokenWithdrawn() {
 	r.connector.mu.Lock()
 	defer r.connector.mu.Unlock()
@@ -205,8 +205,8 @@ func (r *reader) tokenWithdrawn() {
 	r.scheduleReview()
 }
 
-// unwatchToken stops calls of tokenWithdrawn for the current token, which setUser has
-// registered. The caller holds the lock.
+// unwatchToken cancels the tokenWithdrawn callback that setUser registered for the
+// current token. The caller holds the lock.
 func (r *reader) unwatchToken() {
 	if r.stopWatching != nil {
 		r.stopWatching()
@@ -214,8 +214,8 @@ func (r *reader) unwatchToken() {
 	}
 }
 
-// renewRights reviews the given rights, and reports whether the policy could decide every
-// one.
+// renewRights reviews the given rights, and reports whether the policy could decide all
+// of them.
 func (r *reader) renewRights(ctx context.Context, user *access.User, rights map[uint32]grant) bool {
 	c := r.connector
 	var mu sync.Mutex

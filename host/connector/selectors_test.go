@@ -84,9 +84,9 @@ func (w *world) abuse(frames ...connectortest.Frame) {
 }
 
 // BenchmarkHealthyReaderBesideExpensiveSelectors measures how readers with the most
-// expensive permitted selectors affect a healthy reader. It reports the median time from a
-// change to its delivery, with and without the expensive readers. Changes alternate
-// between two connectors, so that both run under the same load of the machine.
+// expensive permitted selectors affect a healthy reader. It reports the median time from
+// a change to its delivery, with and without the expensive readers. Changes alternate
+// between two connectors, so that both run under the same machine load.
 func BenchmarkHealthyReaderBesideExpensiveSelectors(b *testing.B) {
 	for _, abusers := range []int{1, 10, 50} {
 		b.Run(fmt.Sprintf("abusers=%d", abusers), func(b *testing.B) {

@@ -22,8 +22,8 @@ const (
 	bulkBytes = 16 << 10
 )
 
-// sender is the writing side of a reader. It sleeps on the channel signal, which events of
-// all kinds use. After waking up, it checks which events happened.
+// sender is the writing side of a reader. It sleeps on the channel signal, which all
+// kinds of events share. After waking up, it checks which events happened.
 type sender struct {
 	*reader
 	try NonblockingConn // nil if the connection does not implement NonblockingConn
@@ -71,7 +71,7 @@ func (r *reader) end() {
 
 // send pulls messages from the session and writes them until there is a reason to end the
 // connection. It returns this reason, or nil if the reader left, with busy locked. Writes
-// use the context working, so that the end of ctx does not truncate a message.
+// use the context working, so that canceling ctx does not truncate a message.
 func (s *sender) send(ctx, working context.Context) error {
 	defer context.AfterFunc(ctx, s.end)()
 	defer context.AfterFunc(s.connector.stopping, s.end)()
@@ -111,7 +111,7 @@ func (stalledError) Error() string { return "the reader did not accept a message
 func (stalledError) Unwrap() error { return context.DeadlineExceeded }
 
 // over reports whether there is a reason to end the connection. If so, it sends the
-// closing status and returns the result of send.
+// closing status and returns the error for send to return.
 func (s *sender) over(ctx, working context.Context) (over bool, err error) {
 	select {
 	case <-s.ended:
@@ -136,8 +136,8 @@ func (c *Connector) errSilent() *api.Status {
 	return c.config.Limits.Refuse(limit.HelloTimeout, "no Hello was received in time: the first message must begin with a Hello frame")
 }
 
-// sendNext completes a write that trySend has begun, and writes the next message, if there
-// is one. The result due is when to send the message after that.
+// sendNext completes a write that trySend has begun, and writes the next message, if
+// there is one. The result due specifies when to send the following message.
 func (s *sender) sendNext(ctx context.Context) (due due, err error) {
 	if s.left {
 		s.left = false
@@ -203,8 +203,8 @@ func (s *sender) write(ctx context.Context, now int64, f func(context.Context) e
 	return err
 }
 
-// trySend sends the next message in place of the sender's goroutine, if this goroutine
-// sleeps and the write does not block. It wakes the goroutine if work remains.
+// trySend sends the next message in place of the sender's goroutine, if that goroutine is
+// sleeping and the write does not block. It wakes the goroutine if work remains.
 func (s *sender) trySend() {
 	if !s.busy.TryLock() {
 		s.wake()
@@ -232,9 +232,9 @@ func (s *sender) trySend() {
 	s.wakeAt(due)
 }
 
-// guard cancels ctx if a write takes longer than WriteTimeout. One timer serves all
-// writes: it fires at the earliest time at which the current or the next write can exceed
-// the limit. The timer ends when stop is called, or at its next run after ctx is done.
+// guard cancels ctx if a write takes longer than WriteTimeout. One timer serves all writes:
+// it fires at the earliest time at which the current or the next write can exceed the
+// limit. The timer stops when stop is called, or when it next fires after ctx is done.
 func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (stop func() bool) {
 	timeout := s.connector.config.Limits.Duration(limit.WriteTimeout)
 	var timer *time.Timer
@@ -337,8 +337,8 @@ func (r *reader) endWith(ctx context.Context, status *api.Status) error {
 	return status
 }
 
-// sendClosing sends the reason for closing the connection to the reader, if it still
-// reads.
+// sendClosing sends the reason for closing the connection to the reader, if the reader
+// still reads.
 func sendClosing(ctx context.Context, conn MessageConn, status *api.Status) {
 	ctx, cancel := context.WithTimeout(ctx, closingTimeout)
 	defer cancel()

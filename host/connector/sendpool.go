@@ -6,8 +6,8 @@ import "runtime"
 // reader after another, as long as no write blocks. This avoids waking a goroutine per
 // reader, and shared data stays in the processor's cache from one reader to the next.
 
-// sendBatch is the number of readers that a worker of the pool takes at a time. A longer
-// queue per worker justifies another worker.
+// sendBatch is the number of readers that a worker of the pool takes at a time. If the
+// queue is longer than this per worker, the pool adds a worker.
 const sendBatch = 32
 
 // sendPool is the state of the send pool. The pool starts goroutines when it needs them,

@@ -17,9 +17,9 @@ func (c *Connector) Count() int {
 	return len(c.readers)
 }
 
-// Shed disconnects the newest readers of the heaviest clients. The process calls it when
-// it has reached max-memory. Shed disconnects one percent of all readers, and at least
-// one, but never leaves fewer readers than the argument keep. A client is a user or an
+// Shed disconnects the newest readers of the heaviest clients. The process calls Shed
+// when its memory use reaches max-memory. Shed disconnects one percent of all readers,
+// and at least one, but never leaves fewer than keep readers. A client is a user or an
 // address block. Its weight is the number of its connections and their subscriptions.
 func (c *Connector) Shed(keep int) {
 	c.mu.Lock()

@@ -107,8 +107,8 @@ func (s *sink) EndList(rv api.ResourceVersion) error {
 	return nil
 }
 
-// Changes implements source.Sink. Each revision is decoded before the lock is
-// acquired, and applied atomically under it.
+// Changes implements source.Sink. The sink decodes each revision before it acquires the
+// lock, and applies the revision atomically.
 func (s *sink) Changes(changes []source.Change) error {
 	received := time.Now()
 	for len(changes) > 0 {

@@ -60,8 +60,8 @@ type ResourceStats struct {
 	ResourceVersion api.ResourceVersion
 	Bytes           int           // memory for objects and history
 	Behind          time.Duration // time since the source last sent data
-	// Failures is the number of consecutive failures of the source, and Err is the error of
-	// the last failure. Both are zero while the source delivers.
+	// Failures is the number of consecutive failures of the source, and Err is the error
+	// of the last failure. Both are zero while the source delivers data.
 	Failures int
 	Err      error
 }

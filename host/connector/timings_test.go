@@ -119,9 +119,9 @@ func (absent) Stream(context.Context, api.Resource, api.ResourceVersion, source.
 	return api.Unavailable("not found here")
 }
 
-// When the watch of a resource ends, the connector drops the counters of the resource if it
-// was never listed. Readers choose the names of such resources, so the counters could use unlimited
-// memory.
+// When the watch of a resource ends, the connector drops the counters of the resource if
+// it was never listed. Readers choose the names of such resources, so the counters could
+// use unbounded memory.
 func TestCountersOutliveTheWatchOfAListedResourceOnly(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(2)

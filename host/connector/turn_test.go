@@ -26,7 +26,7 @@ func (s syncing) receive(ctx context.Context, n int) error {
 	return s.Until(ctx, func() bool { return s.subscription.Synced || s.Messages == last })
 }
 
-// fewestSent returns the smallest number of messages that a reader was sent.
+// fewestSent returns the smallest number of messages that any reader was sent.
 func (w *world) fewestSent() int {
 	readers := w.connector.Readers()
 	fewest := readers[0].Sent.Messages

@@ -51,8 +51,8 @@ func total(n int) string {
 }
 
 // table returns the objects of the page, as "namespace/name@resourceVersion". It lists
-// pages, because one list of 10,000 objects keeps the worker of a busy machine occupied
-// for 20 s.
+// pages, because one list of 10,000 objects occupies the worker for 20 s on a busy
+// machine.
 func table(page context.Context) ([]string, error) {
 	return evaluate[[]string](page, `(async () => {
 		const objects = [];

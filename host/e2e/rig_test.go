@@ -30,8 +30,8 @@ import (
 // machine, so only a failing test waits this long.
 const within = 2 * time.Minute
 
-// cluster is an etcd with a simulated cluster. The etcd runs in the test's process, so
-// that it survives when a test kills the server.
+// cluster is a simulated cluster in etcd. Etcd runs in the test's process, so that it
+// survives when a test kills the server.
 type cluster struct {
 	*clustersim.Cluster
 	etcd *embedetcd.Server

@@ -22,7 +22,7 @@ const (
 	// Root is the path prefix of the requests to an object, for example "/backend/schemas".
 	Root = "/backend/"
 	// pageSize is the number of Kubernetes objects per page from a Durable Object. Larger
-	// pages would enlarge the memory of the Durable Object, which never shrinks.
+	// pages need more memory in the Durable Object, whose memory never shrinks.
 	pageSize = 500
 	// grantHeader carries the rights of a request to an object; see js/src/edge/grant.ts.
 	grantHeader = "X-Watchglass-Grant"
@@ -30,10 +30,10 @@ const (
 	maxRefusal = 64 << 10
 )
 
-// NewBackend returns a backend for the objects of one cluster. The function object returns
-// the transport to the Durable Object with the given name. Request URLs begin with
-// "http://object/", whatever the name is. The backend is safe for concurrent use if the
-// function object is.
+// NewBackend returns a backend for the objects of one cluster. The function object
+// returns the transport to the Durable Object with the given name. Request URLs begin
+// with "http://object/", regardless of the name. The backend is safe for concurrent use
+// if the function object is.
 func NewBackend(cluster string, spread Cluster, object func(name string) http.RoundTripper) kubeapi.Backend {
 	return &backend{cluster, spread, object}
 }

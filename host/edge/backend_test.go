@@ -62,7 +62,7 @@ func feed(t *testing.T, source *memory.Source, address, name string) {
 }
 
 // fed is a transport that starts to feed the object at the first request, because the
-// contract tests fill their source before this request.
+// contract tests populate their source before this request.
 type fed struct {
 	within
 	once sync.Once

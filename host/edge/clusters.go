@@ -136,9 +136,8 @@ func (c Cluster) objects() []string {
 }
 
 // object returns the name of the i-th object of the group, without the name of the
-// cluster. The name contains the number of shards, so a change of this number selects
-// other objects. The former objects receive no requests and delete themselves after some
-// time.
+// cluster. The name contains the number of shards, so changing this number selects other
+// objects. The former objects receive no requests and delete themselves after some time.
 func (g *Group) object(i uint32) string {
 	if g.Shards == 0 {
 		return g.Name

@@ -1,7 +1,7 @@
 // Package edge implements the HTTP server of the edge. It serves the read requests of the
 // Kubernetes API, health and metrics from Durable Objects. The worker in wasm/edge runs
-// the server, with one instance for each request. The package depends only on a function
-// that reaches the objects, so it also runs elsewhere.
+// the server, with one instance for each request. The package reaches the objects only
+// through a function, so it also runs elsewhere.
 //
 // # Clusters
 //

@@ -91,8 +91,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// allowOrigins lets pages of any origin send requests. A browser adds no token on its own,
-// so a page of another origin cannot misuse the token of its user.
+// allowOrigins lets pages of any origin send requests. Browsers do not add a token on
+// their own, so a page of another origin cannot misuse the user's token.
 func allowOrigins(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "Retry-After, Warning")

@@ -146,7 +146,8 @@ func (r resource) age() int {
 	return max(0, int(r.now.Sub(time.UnixMilli(r.LastProgress)).Seconds()))
 }
 
-// stale returns 0 if the resource is live. Otherwise, it returns the result of age.
+// stale returns 0 if the resource is live. Otherwise, it returns the seconds since the last
+// progress, or -1 if there was none.
 func (r resource) stale() int {
 	if r.State == live {
 		return 0
@@ -248,8 +249,8 @@ func (e *exposition) histogram(name, help string, h histogram, labels ...string)
 	e.line(name+"_count", strconv.Itoa(n), labels...)
 }
 
-// sample writes a value of a gauge or counter. The caller writes all samples of one name
-// in a row.
+// sample writes a value of a gauge or counter. The caller writes all samples with the
+// same name consecutively.
 func (e *exposition) sample(name, help string, number int, labels ...string) {
 	kind := "gauge"
 	if strings.HasSuffix(name, "_total") {

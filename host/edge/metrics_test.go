@@ -245,7 +245,7 @@ func documented(t *testing.T, ofConnector map[string]string) (shared []string) {
 	return shared
 }
 
-// A resource that is not live is stale since its last progress. A resource without
+// A resource that is not live has been stale since its last progress. A resource without
 // progress has no age.
 func TestStaleResourcesHaveAnAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -44,7 +44,7 @@ type report struct {
 		ReadersRateLimited int `json:"readersRateLimited"`
 		Restarts           int `json:"restarts"`
 	} `json:"counters"`
-	// Metrics contains measurements since the object entered memory.
+	// Metrics contains measurements since the object was loaded into memory.
 	Metrics struct {
 		Connections        int                       `json:"connections"`
 		Refused            int                       `json:"refused"`
@@ -74,7 +74,7 @@ type report struct {
 	} `json:"storage"`
 }
 
-// measured contains the measurements of one resource since the object entered memory.
+// measured contains the measurements of one resource since the object was loaded into memory.
 type measured struct {
 	Bytes       int       `json:"bytes"`
 	Faults      int       `json:"faults"`
@@ -101,8 +101,8 @@ type held struct {
 	LastProgress int64  `json:"lastProgress"` // in milliseconds since the epoch; 0 for never
 	Objects      int    `json:"objects"`
 	MetadataOnly bool   `json:"metadataOnly"`
-	// Cache contains the statistics of the module. Counters start at zero when the
-	// object enters memory.
+	// Cache contains the statistics of the module. Counters start at zero when the object
+	// is loaded into memory.
 	Cache struct {
 		UsedBytes         int `json:"usedBytes"`
 		History           int `json:"history"`

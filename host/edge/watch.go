@@ -20,7 +20,7 @@ func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 		ResourceVersion: o.ResourceVersion, Match: o.Match, SendInitialEvents: o.SendInitialEvents,
 		Bookmarks: o.Bookmarks, TimeoutSeconds: o.TimeoutSeconds, Bodies: true, Policy: api.PolicyTerminate,
 	}
-	// The watch continues when the context of the call ends. Close ends the watch.
+	// The watch outlives the context of the call. Close ends the watch.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r, err := b.request(ctx, object, "command", command(resource, frame.Append(nil)))
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *watch) frame() ([]kubeapi.Event, error) {
 	return events, nil
 }
 
-// ended returns the status that ended a watch, or io.EOF if the watch ended regularly.
+// ended returns the status that ended a watch, or io.EOF if the watch ended normally.
 func ended(last *wire.WatchClosed) error {
 	if last.Status != nil {
 		return last.Status

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// startTimeout limits how long the start of a server may take. On a loaded machine, the
-// election of a leader may take seconds.
+// startTimeout limits how long a server may take to start. On a loaded machine, electing
+// a leader may take seconds.
 const startTimeout = time.Minute
 
 // quota is the maximum size of the database in bytes. It is large, so that the database

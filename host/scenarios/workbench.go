@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/replay"
 )
 
-// layOut creates a directory with all files that the JavaScript drivers read. The
-// caller removes it.
+// layOut creates a directory with all files that the JavaScript drivers read. The caller
+// must remove the directory.
 func layOut(module []byte, transcripts []*coretest.Transcript) (dir string, err error) {
 	all, err := texts(transcripts)
 	if err != nil {

@@ -2,8 +2,8 @@ package server
 
 import "net/http"
 
-// discovery serves discovery requests of clients of /watch. Pages of every origin that may
-// connect to /watch can read the responses. Such a page must send a token.
+// discovery serves discovery requests from clients of /watch. Pages of every origin that
+// may connect to /watch can read the responses. These pages must send a token.
 func (s *Server) discovery(w http.ResponseWriter, r *http.Request) {
 	if err := s.checkOrigin(r); err != nil {
 		http.Error(w, err.Error(), http.StatusForbidden)

@@ -4,12 +4,11 @@
 //
 // # Readiness
 //
-// /readyz returns 200 while readers can be served: a collection is cached, whether
-// current or stale, or the source responds. One lost source therefore does not remove
-// every replica from a load balancer. With ?verbose, the response has a line for each
-// resource: current, stale (with its age), or not cached. The reason why a resource
-// is stale may contain addresses, so only the handler that [Server.Private] returns
-// includes it.
+// /readyz returns 200 while readers can be served: a collection is cached, even if it is
+// stale, or the source responds. One lost source therefore does not remove every replica
+// from a load balancer. With ?verbose, the response has a line for each resource:
+// current, stale (with its age), or not cached. The reason why a resource is stale may
+// contain addresses, so only the handler that [Server.Private] returns includes it.
 //
 // # The page
 //
@@ -30,7 +29,7 @@
 // without an Origin come from programs. The Access policy of the connector authenticates
 // these programs by their tokens.
 //
-// # Limits of connections
+// # Connection limits
 //
 // Connections are limited separately before and after authentication. This server and
 // the servers that [Server.Beside] returns share the limits. A connection to /watch is
@@ -38,20 +37,20 @@
 // while it serves a request with an accepted token. A connection for pages or metrics
 // is never authenticated.
 //
-// Beyond max-unauthenticated connections without a user, the server finds the address
-// with the most connections and closes its oldest silent connection. Silent connections
-// therefore cannot prevent other clients from presenting a token. Connections with a
-// user are refused beyond max-connections-per-address and max-connections-per-user, with
-// a status that names the limit but not its value.
+// If more than max-unauthenticated connections have no user, the server finds the address
+// with the most connections and closes the oldest silent connection from that address.
+// Silent connections therefore cannot prevent other clients from presenting a token. A
+// connection with a user is refused if it exceeds max-connections-per-address or
+// max-connections-per-user. The status names the limit but not its value.
 //
 // Clients behind a proxy share the address of the proxy. The default limits allow a few
 // thousand clients behind one proxy. [Config.TrustedProxies] lists proxies whose
 // X-Forwarded-For header distinguishes clients. A listed proxy must set the header
 // itself. Otherwise clients can claim any address.
 //
-// # Ends of a connection
+// # Closing a connection
 //
-// When the server ends a connection to /watch, it sends the reason twice: in a
+// When the server closes a connection to /watch, it sends the reason twice: in a
 // SubscriptionStatus for subscription zero, and in the close code. The code is 1002 for a
 // protocol violation, 1001 for a shutdown, 1008 for a refusal, 1009 for a message over
 // the limit, and 1013 for too many readers.

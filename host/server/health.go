@@ -39,8 +39,8 @@ type resourceReadiness struct {
 // the resources. With the header "Accept: application/json", the response is JSON.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, false) }
 
-// readyWithReasons is like ready, but includes error texts. Only operators may read error
-// texts, because the texts may contain addresses of the source.
+// readyWithReasons is like ready, but includes error messages. Only operators may read
+// these messages, because they may contain addresses of the source.
 func (s *Server) readyWithReasons(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, true) }
 
 func (s *Server) answerReady(w http.ResponseWriter, r *http.Request, reasons bool) {

@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/server"
 )
 
-// say sends a text on a new TCP connection, and returns a reader for the response.
+// say sends a string on a new TCP connection, and returns a reader for the response.
 func say(t *testing.T, address, text string) *bufio.Reader {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -68,8 +68,8 @@ func TestHeaderSizeIsALimit(t *testing.T) {
 }
 
 // The default interval is 20 seconds, so a server that ignores the limit fails the test.
-// With the limit, the server may close a connection before its client reads the first ping.
-// In that case the test connects again.
+// With an interval of a millisecond, the server may close a connection before its client
+// reads the first ping. In that case the test connects again.
 func TestThePingIntervalIsALimit(t *testing.T) {
 	c := startCrowd(t, limit.NewSet().With(limit.PingInterval, int64(time.Millisecond)), server.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)

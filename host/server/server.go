@@ -44,8 +44,8 @@ type Config struct {
 	// client's address. The server uses the client's address in logs and for the limits per
 	// address.
 	TrustedProxies []netip.Prefix
-	// Metrics are further metrics to serve at /metrics, in addition to the metrics of the
-	// connector and of the server's connections.
+	// Metrics are served at /metrics, in addition to the metrics of the connector and of
+	// the server's connections.
 	Metrics []prometheus.Collector
 	// Page is the file system served at /. Nil means the dashboard built into the
 	// binary.
@@ -57,8 +57,8 @@ type Config struct {
 	// connect to this server.
 	HealthOnly bool
 	// Access authorizes requests for /metrics and for the resources of /readyz?verbose.
-	// Nil allows everyone, which HealthOnly needs, because health and metrics clients send
-	// no tokens.
+	// Nil allows everyone. Leave Access nil with HealthOnly, because health and metrics
+	// clients send no tokens.
 	Access access.Policy
 	// SessionCookie is the name of the cookie in which Access finds a token. Requests
 	// with the cookie must come from pages of this server or of AllowOrigins, which
@@ -181,8 +181,8 @@ func (s *Server) bounded(handler http.Handler) *http.Server {
 // server starts to serve.
 func (s *Server) Attach(server *http.Server) { s.admission.Attach(server) }
 
-// Private returns a handler for /metrics and for /readyz with error texts. Serve it at an
-// address that only operators can reach.
+// Private returns a handler for /metrics and for /readyz with error messages. Serve it at
+// an address that only operators can reach.
 func (s *Server) Private() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", s.readyWithReasons)

@@ -265,7 +265,7 @@ func TestSlowReaderDoesNotDelayOthers(t *testing.T) {
 	assert.Equal(t, s.Objects, behind.Objects)
 }
 
-// The ping interval leaves a busy machine enough time to respond.
+// The ping interval is long enough for a busy machine to respond.
 func TestDeadConnectionIsDetected(t *testing.T) {
 	pings := make(chan struct{}, 100)
 	r := start(t, server.Config{PingInterval: time.Second})

@@ -55,7 +55,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 }
 
 // checkUpgrade returns the status code and the error if a request cannot be upgraded to a
-// WebSocket. The error text becomes the body of the response.
+// WebSocket. The error message becomes the body of the response.
 func (s *Server) checkUpgrade(r *http.Request) (code int, err error) {
 	if !hasToken(r.Header, "Upgrade", "websocket") {
 		return http.StatusUpgradeRequired, errors.New("this is a WebSocket endpoint: connect with subprotocol " + wire.Subprotocol)

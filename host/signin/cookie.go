@@ -44,9 +44,9 @@ func (c *cookie) Rules(ctx context.Context, token string, user *access.User, nam
 	return access.RulesOf(ctx, c.Policy, token, user, namespace)
 }
 
-// token returns the presented token, or the token in the cookie. It returns "" if both are
-// missing. It refuses several cookies with the configured name, because another host of the
-// domain may have set one of these cookies.
+// token returns the presented token, or the token in the cookie. It returns "" if both
+// are missing. It refuses a request with several cookies of the configured name, because
+// another host of the domain may have set one of them.
 func (c *cookie) token(ctx context.Context, presented string) (string, *api.Status) {
 	if presented != "" {
 		return presented, nil

@@ -4,6 +4,6 @@
 //
 // The context of each call carries the headers and the TLS state of the request, as an
 // [access.Client]. The policies read the credentials from the context and verify them
-// again at each review. Access therefore ends within a minute after its credentials
+// again at each review. Access therefore ends within a minute after the credentials
 // become invalid.
 package signin

@@ -22,7 +22,7 @@ const (
 	authenticationGroup  = "authentication.k8s.io"
 )
 
-// Impersonation returns a policy that lets users act as other users by the Impersonate
+// Impersonation returns a policy that lets users act as other users with the Impersonate
 // headers of Kubernetes. The policy p must grant the caller the verb "impersonate" for
 // the requested user and for each requested group, UID and extra value. Without these
 // headers, the result behaves like p.

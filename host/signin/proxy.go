@@ -45,8 +45,8 @@ func NewProxy(config ProxyConfig, authorizer access.Policy) *Proxy {
 }
 
 // SetAuthorities sets the certificate authorities, in PEM, that verify the proxy's
-// certificate. If a proxy's certificate is no longer valid, its users are disconnected at
-// their next review.
+// certificate. If a proxy's certificate is no longer valid, the users of that proxy are
+// disconnected at their next review.
 func (p *Proxy) SetAuthorities(pem []byte) error {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {

@@ -44,9 +44,9 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // bufferBytes is the size of the read buffer and of the write buffer. A connection holds
-// both until it ends. The buffers of net/http would take 4 kB each. Smaller buffers
-// suffice: reading a long message bypasses the read buffer, and the library writes only
-// the response to the upgrade and close frames.
+// both buffers until it is closed. The buffers of net/http would take 4 kB each. Smaller
+// buffers suffice: reading a long message bypasses the read buffer, and the library
+// writes only the response to the upgrade and close frames.
 const bufferBytes = 512
 
 // hijacked is a net.Conn that reads and writes through its frameConn.

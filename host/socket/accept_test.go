@@ -20,7 +20,7 @@ import (
 	"github.com/watchglass/watchglass/host/socket"
 )
 
-// accepted is a WebSocket with both of its ends.
+// accepted contains both ends of a WebSocket.
 type accepted struct {
 	ws   *websocket.Conn // the server's end
 	conn connector.MessageConn
@@ -193,8 +193,8 @@ func TestClaimDoesNotWaitForAWrite(t *testing.T) {
 	assert.Error(t, <-pinged)
 }
 
-// If the context of a Flush ends while Flush writes, the connection is closed. If the
-// context ends before Flush begins to write, the connection stays open.
+// If ctx is done while Flush writes, the connection is closed. If ctx is done before
+// Flush begins to write, the connection stays open.
 func TestEndOfContextEndsAFlush(t *testing.T) {
 	a, conn := acceptTCP(t)
 	fill(t, conn)

@@ -21,8 +21,8 @@ import (
 type Conn struct {
 	frames frameConn // first, so that fields that are used together are adjacent
 	ws     *websocket.Conn
-	// ctx is the context of the last write. If it ends during a write, the WebSocket is
-	// closed. Between writes, the end of ctx has no effect. Callers can therefore
+	// ctx is the context of the last write. If ctx is done during a write, the WebSocket
+	// is closed. Between writes, canceling ctx has no effect. Callers can therefore
 	// cancel ctx after the last message and still close the connection with a close
 	// frame.
 	ctx     context.Context
@@ -35,7 +35,7 @@ type Conn struct {
 }
 
 // LimitMessages makes Read refuse messages longer than max-message-bytes. The first
-// message arrives before authentication and contains the token. It may be at most 16
+// message, which arrives before authentication and contains the token, may be at most 16
 // KiB longer than max-token-bytes.
 func (c *Conn) LimitMessages(limits *limit.Set) {
 	c.limited, c.limits = true, limits
@@ -46,7 +46,7 @@ func (c *Conn) LimitMessages(limits *limit.Set) {
 // of Conn to write messages.
 func (c *Conn) WebSocket() *websocket.Conn { return c.ws }
 
-// Messages returns the connection in the form for a connector. For an accepted TCP
+// Messages returns the connection as a connector.MessageConn. For an accepted TCP
 // connection, the result also implements connector.NonblockingConn.
 func (c *Conn) Messages() connector.MessageConn {
 	if c.frames.raw != nil {

@@ -3,8 +3,8 @@
 //
 // The library coder/websocket performs the handshake, reads messages and closes
 // connections. This package writes the frames of messages, pings and pongs
-// (frameconn.go). The library has no write that fails instead of blocking. It also closes
-// a connection if a ping or a pong waits for five seconds, but a long message on a slow
-// link delays them longer. For a short message, the library's own overhead is a fifth of
-// the time of a write.
+// (frameconn.go). The library has no nonblocking write. It also closes a connection if a
+// ping or a pong waits for five seconds, although a long message on a slow link can delay
+// them longer. For a short message, the library's own overhead is a fifth of the time of
+// a write.
 package socket

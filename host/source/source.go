@@ -82,8 +82,8 @@ type Sink interface {
 	Wanted() <-chan struct{}
 }
 
-// Change is one change of one object. Value is the new raw JSON, or nil if the object was
-// deleted. An empty value that is not nil is an invalid object. Changes of one
+// Change is one change to an object. Value is the new raw JSON, or nil if the object was
+// deleted. An empty value that is not nil is an invalid object. Changes in one
 // transaction have the same ResourceVersion.
 type Change struct {
 	Key             api.Key

@@ -1,4 +1,4 @@
-// Tests of calls that an abort signal ends.
+// Tests of calls that an abort signal cancels.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

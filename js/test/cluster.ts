@@ -1,4 +1,4 @@
-// Connects the real module to a cluster in memory, for tests.
+// Connects the real module to an in-memory cluster, for tests.
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { TestContext } from "node:test";
@@ -42,7 +42,7 @@ export const pod = (name: string, { namespace = "default", labels = { app: "web"
   status: { phase },
 });
 
-/** Resolves when `wanted` returns true, which is checked whenever the source changes. */
+/** Resolves when `wanted` returns true. Calls `wanted` whenever the source changes. */
 export function until(source: { subscribe(listener: () => void): () => void }, wanted: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const stop = source.subscribe(look);
@@ -55,7 +55,7 @@ export function until(source: { subscribe(listener: () => void): () => void }, w
   });
 }
 
-/** A queue of messages, in which a test can wait for the next one. */
+/** A queue of messages. A test can wait for the next message. */
 export class Recorder {
   readonly #messages: string[] = [];
   readonly #waiting: ((message: string) => void)[] = [];

@@ -23,7 +23,7 @@ function connectDirect(t: TestContext, url: string, token = ""): Promise<Watchgl
 }
 
 /**
- * Resolves when `wanted` returns true, which is checked whenever the status or the progress of the
+ * Resolves when `wanted` returns true. Calls `wanted` whenever the status or the progress of the
  * collection changes.
  */
 function until(pods: Collection, wanted: () => boolean): Promise<void> {

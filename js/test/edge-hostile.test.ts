@@ -106,8 +106,8 @@ describe("hostile clients of the edge", { concurrency: 3 }, () => {
     await othersAreWell(s);
   });
 
-  // An option out of range must not reach the engine, which would remove the member
-  // that serves all HTTP requests.
+  // An out-of-range option must not reach the engine, which would remove the member that serves all
+  // HTTP requests.
   test("an invalid request is refused, and the next one served", options, async (t) => {
     const s = await setup(t);
     for (const broken of [listCommand({ match: 3 }), listCommand({ match: 255 }), watchCommand({ match: 9 }), watchCommand({ sendInitialEvents: 3 }), watchCommand({ policy: 3 })]) {

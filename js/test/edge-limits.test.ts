@@ -188,7 +188,7 @@ describe("a backlog", () => {
     assert.equal(backlog.bytes, 150);
   });
 
-  // A reader that has responded to its Ping is not pinged again just because other readers have not
+  // A reader that has responded to its Ping is not pinged again only because other readers have not
   // responded.
   test("does not ping readers again that have acknowledged everything", () => {
     const backlog = new Backlog();

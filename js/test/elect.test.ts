@@ -30,7 +30,7 @@ const statistic = (page: Page, name: string) => page.evaluate(async (name) => (a
 
 /**
  * Waits until the connector has seen a number of connections. Until then, the old worker may still
- * serve changes, because its page has not ended yet.
+ * serve changes, because its page has not closed yet.
  */
 async function connected({ connector }: Setup, connections: number): Promise<void> {
   while (connector.hellos.length < connections) await new Promise((resolve) => setTimeout(resolve, 10));

@@ -290,8 +290,8 @@ export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [],
 }
 
 /**
- * Writes the length of a text, increased by `taken`, and then the text. Lengths below `taken` have
- * another meaning in the encoding.
+ * Writes the length of a string, increased by `taken`, and then the string. Lengths below `taken`
+ * have another meaning in the encoding.
  */
 function longText(w: Writer, text: string, taken: number): void {
   const bytes = new TextEncoder().encode(text);
@@ -351,7 +351,7 @@ export function clientAt(engine: Engine, token = "t0ken"): Promise<Client> {
 }
 
 /**
- * Writes output of the guest and makes the engine read it. For this, the function sends a Reconnect
+ * Writes output of the guest and makes the engine read it. To do so, the function sends a Reconnect
  * command, because the engine reads the guest's output after each command.
  */
 export async function speak(client: Client, guest: FakeGuest, write: (w: Writer) => void): Promise<void> {

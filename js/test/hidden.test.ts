@@ -45,7 +45,7 @@ test("the connection is closed while all pages are hidden, and resumes from the 
 
 /**
  * Navigates to the previous page of the history. Returns the reasons why the browser did not cache
- * that page, or undefined if it did.
+ * that page, or undefined if it was cached.
  */
 async function goBack(page: Page): Promise<{ type: string; reason: string }[] | undefined> {
   const devtools = await page.context().newCDPSession(page);

@@ -1,5 +1,5 @@
-// Tests of the informer with the real module and a cluster in memory. The cases come from the tests
-// and the documentation of client-node's informer.
+// Tests of the informer with the real module and an in-memory cluster. The cases come from the
+// tests and the documentation of client-node's informer.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { ListWatch, makeInformer, type Connection, type KubernetesObject } from "../src/informer.js";

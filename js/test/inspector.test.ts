@@ -37,7 +37,7 @@ async function inspect(page: Page): Promise<void> {
 
 const tab = (page: Page, name: string) => page.getByRole("tab", { name: new RegExp(`^${name}`) });
 
-/** Selects a tab and waits for a text in its table. */
+/** Selects a tab and waits until its table contains `text`. */
 async function find(page: Page, name: string, text: string | RegExp): Promise<void> {
   await tab(page, name).click();
   await page.getByRole("tabpanel").getByRole("row").filter({ hasText: text }).first().waitFor();

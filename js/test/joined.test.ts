@@ -1,4 +1,4 @@
-// Tests of joined columns, with a cluster in memory and the real module.
+// Tests of joined columns, with an in-memory cluster and the real module.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TestCluster, type ObjectInput } from "../src/testing.js";

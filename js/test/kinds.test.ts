@@ -1,4 +1,4 @@
-// Tests of discovery, with a cluster in memory and with a real connector.
+// Tests of discovery, with an in-memory cluster and with a real connector.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

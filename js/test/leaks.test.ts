@@ -1,5 +1,4 @@
-// Tests that views, watches and objects use no memory after a program has closed them, neither in
-// the engine nor in the page.
+// Tests that closed views, watches and objects use no memory, either in the engine or in the page.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,8 +16,8 @@ const total = 10_000;
 const warmUp = 2_000;
 const together = 100;
 /**
- * The number of bytes by which memory may grow in a round. The tolerance is 70 bytes for each of
- * the round's 30,000 views, watches and objects.
+ * The maximum number of bytes by which memory may grow in a round. The tolerance is 70 bytes for
+ * each of the round's 30,000 views, watches and objects.
  */
 const tolerance = 2 << 20;
 

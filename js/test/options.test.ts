@@ -1,5 +1,5 @@
-// Tests that wrong options of views are refused with a 400 that names the option, the error
-// and the expected values.
+// Tests that invalid view options are refused with a 400 that names the option, the error and the
+// expected values.
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";

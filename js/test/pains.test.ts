@@ -54,8 +54,8 @@ const churnSeconds = Number(process.env.CHURN_SECONDS ?? 0);
 const objects = 500;
 const changesPerRound = 10_000;
 /**
- * The number of bytes by which memory may grow in all rounds together. The tolerance is about a
- * tenth of the size of the bodies that one round sends.
+ * The maximum number of bytes by which memory may grow in all rounds together. The tolerance is
+ * about a tenth of the size of the bodies that one round sends.
  */
 const tolerance = 2 << 20;
 

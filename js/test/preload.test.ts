@@ -1,4 +1,4 @@
-// Tests of preload hints, with which a page loads the worker and the module early.
+// Tests of preload hints, which make a page load the worker and the module early.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

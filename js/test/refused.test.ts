@@ -14,7 +14,7 @@ const skip = existsSync(module) ? false : "build/watchglass.wasm is missing";
 
 /**
  * Returns the status of a collection after a server has refused its WebSocket, and the HTTP
- * requests with which the client asked for the reason.
+ * requests that the client then sent to learn the reason.
  */
 async function refusedBy(t: TestContext, answer: RequestListener): Promise<{ status: CollectionStatus; requests: IncomingMessage[] }> {
   const requests: IncomingMessage[] = [];

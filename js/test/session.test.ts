@@ -68,7 +68,7 @@ declare global {
 const signIn = (page: Page, origin: string): Promise<void> =>
   page.context().addCookies([{ name: "session", value: token, url: origin, httpOnly: true, sameSite: "Lax" }]);
 
-/** Opens a page of the connector's origin that loads the package and has no session. */
+/** Opens a page on the connector's origin that loads the package and has no session. */
 async function open(t: TestContext, origin: string): Promise<Page> {
   const browser = await launch();
   t.after(() => browser.close());

@@ -31,7 +31,7 @@ const versions = readdirSync(directory)
 const current = ({ version }: Version): boolean => subprotocol === `watchglass.v${version}`;
 
 /**
- * Returns the texts that an error about different versions must contain: both versions and the
+ * Returns the strings that an error about different versions must contain: both versions and the
  * remedies.
  */
 const remedy = (v: Version): string[] => [`watchglass.v${v.version}`, subprotocol, "reload the page", "upgrade the older one"];

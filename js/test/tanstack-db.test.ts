@@ -1,4 +1,4 @@
-// Tests of TanStack DB with the real module and a cluster in memory.
+// Tests of TanStack DB with the real module and an in-memory cluster.
 import "global-jsdom/register";
 import { cleanup, configure, render, waitFor } from "@testing-library/react";
 import { and, count, createCollection, createLiveQueryCollection, eq, ilike, or, type Collection } from "@tanstack/db";
@@ -40,7 +40,7 @@ const queries: Collection<any, any, any>[] = [];
 
 const names = (pods: Iterable<{ metadata: { name: string } }>): string => [...pods].map(({ metadata }) => metadata.name).sort().join();
 
-/** Resolves when `wanted` returns true, which is checked whenever the collection changes. */
+/** Resolves when `wanted` returns true. Calls `wanted` whenever the collection changes. */
 function becomes(collection: Collection<any, any, any>, wanted: () => boolean): Promise<void> {
   const subscribe = (listener: () => void): (() => void) => {
     const subscription = collection.subscribeChanges(listener, { includeInitialState: true }); // otherwise the collection does not report deletions of existing objects

@@ -1,4 +1,4 @@
-// Tests of TestCluster, the cluster in memory that programs use in their unit tests.
+// Tests of TestCluster, the in-memory cluster that programs use in their unit tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TestCluster } from "../src/testing.js";

@@ -1,4 +1,4 @@
-// Package skeleton contains the dictionaries that compress bodies.
+// Package skeleton contains the dictionaries used to compress bodies.
 //
 // Every reader with any right to a resource receives the dictionary of that resource,
 // so dictionaries contain no data of objects. They consist of public data: the member

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/catalog"
 )
 
-// Every built-in resource has a dictionary, and some dictionary contains each file of the
-// directory kinds. Resources that usually have many objects have their own files.
+// Every built-in resource has a dictionary, and every file in the directory kinds is part
+// of a dictionary. Resources that usually have many objects have their own files.
 func TestDictionariesOfAllResources(t *testing.T) {
 	used := append([]string{custom}, shared...)
 	files, err := fs.ReadDir(kinds, "kinds")

@@ -71,8 +71,7 @@ func (r *Request) Consistent() bool {
 	return r.Purpose == Newest
 }
 
-// Page returns the version and the first key of a page, which the continue token
-// contains.
+// Page returns the version and the first key of a page, as encoded in the continue token.
 func (r *Request) Page() (rv api.ResourceVersion, from api.Key) {
 	version, key, _ := strings.Cut(r.Query.Get("continue"), "@")
 	rv, _ = api.ParseResourceVersion(version) // an invalid version becomes zero, which has expired

@@ -111,7 +111,7 @@ func (a *Response) send(data string, fact Fact, at api.ResourceVersion) {
 	a.Parts = append(a.Parts, Part{data, fact, at})
 }
 
-// Refuse replaces the response by an error.
+// Refuse replaces the response with an error.
 func (a *Response) Refuse(code int, reason, message string) {
 	a.Code, a.Ended, a.Parts = code, true, nil
 	a.send(Status(code, reason, message), Nothing, 0)
@@ -201,7 +201,7 @@ func (s *Server) page(a *Response) {
 	s.list(a, items, rv, "", Listed)
 }
 
-// list sends a list. A client that has received the whole list knows the fact "end".
+// list sends a list. The argument end is what a client knows after receiving it.
 func (s *Server) list(a *Response, items []string, rv api.ResourceVersion, next string, end Fact) {
 	a.send(fmt.Sprintf(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"%d","continue":%q},"items":[%s]}`, rv, next, strings.Join(items, ",")), Nothing, 0)
 	a.Ended, a.End = true, Part{Fact: end, At: rv}

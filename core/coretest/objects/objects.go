@@ -120,7 +120,7 @@ func number(text string) int64 {
 // Update returns an object in the form that a cacher stores.
 func Update(text string) *cacher.Update { return UpdateOf(Object(text)) }
 
-// UpdateOf returns an existing object in the form that a cacher stores.
+// UpdateOf converts an object to the form that a cacher stores.
 func UpdateOf(o api.Object) *cacher.Update {
 	return &cacher.Update{
 		ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels,

@@ -13,7 +13,8 @@ import (
 
 // A sentinel consists of letters that are rarely adjacent elsewhere, and is valid in a
 // name, a label or a text. Compression may leave only parts of a sentinel, so Find
-// detects each part of at least ten letters. Such a part is too long to occur by chance.
+// detects each part of at least ten letters. Parts of this length are too long to occur
+// by chance.
 const (
 	letters = "jkqvwxyz"
 	length  = 24

@@ -211,7 +211,7 @@ func (n natural) scaled(exponent int) (float64, bool) {
 	if n.bit(lowest-1) > 0 && (rest < lowest-1 || mantissa&1 > 0) {
 		mantissa++
 	}
-	// If the mantissa has 53 bits, the addition carries the highest one into the
+	// If the mantissa has 53 bits, the addition carries the highest bit into the
 	// exponent, as the format requires.
 	f := math.Float64frombits(uint64(lowest+exponent-leastBit)<<(mantissaBits-1) + mantissa)
 	return f, !math.IsInf(f, 0)

@@ -40,7 +40,7 @@ func TestParseFloatAgreesWithPackageStrconv(t *testing.T) {
 	}
 }
 
-// midpoint returns the exact midpoint of a float and the next greater one.
+// midpoint returns the exact midpoint of f and the next float, or "1" if f is extreme.
 func midpoint(f float64) string {
 	next := math.Nextafter(f, math.Inf(1))
 	if math.Abs(f) < 1e-20 || math.Abs(f) > 1e20 {
@@ -82,7 +82,7 @@ func checkFloat(t *testing.T, text string) {
 
 // exactFloat parses a valid number as a fraction, unless its exponent has more than 5
 // characters. In Go 1.26, strconv ignores the digits of an integer beyond 800: it parses
-// a 1 with 2,000 zeros and e-1500 as 0.
+// a 1 followed by 2,000 zeros and e-1500 as 0.
 func exactFloat(text string) (f float64, err error, known bool) {
 	if at := strings.IndexAny(text, "eE"); at >= 0 && len(text)-at > len("e-9999") {
 		return 0, nil, false

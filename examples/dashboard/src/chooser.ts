@@ -7,7 +7,7 @@ import type { PageState } from "./state.ts";
 /** The part of the state that determines the columns. */
 export type Columns = Pick<PageState, "wide" | "columns">;
 
-/** A menu in which the user shows or hides the columns of the resource. */
+/** A menu that shows or hides the columns of the resource. */
 export class ColumnChooser {
   readonly #menu = new Menu("Columns", "columns");
   readonly #onChoose: (columns: Columns) => void;

@@ -69,8 +69,8 @@ function wayBack({ error, nextAttempt }: Condition, hasRows: boolean): string {
 }
 
 /**
- * Returns a text with the time until the next attempt to connect. The text is empty if no attempt
- * is scheduled.
+ * Returns a message with the time until the next attempt to connect, or an empty string if no
+ * attempt is scheduled.
  */
 function attemptText({ nextAttempt }: Condition, now: number): string {
   return nextAttempt ? `next attempt in ${age(nextAttempt - now)}` : "";

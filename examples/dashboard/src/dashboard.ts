@@ -189,7 +189,8 @@ export class Dashboard {
   }
 
   /**
-   * Opens the collection of the chosen resource. `again` is true if it was open with other columns.
+   * Opens the collection of the chosen resource. `again` is true if the collection was open with
+   * other columns.
    */
   #openCollection(namespace = "", again = false): void {
     this.#closeCollection(again);
@@ -233,8 +234,8 @@ export class Dashboard {
 
   /**
    * Reconnects at the user's request. If the server has rejected the token, it reloads the page, so
-   * that the user can sign in again. Until the user requests this, the rows stay visible. A closed
-   * collection is opened again.
+   * that the user can sign in again. The rows stay visible until the reload. A closed collection is
+   * opened again.
    */
   #reconnect(): void {
     const { error } = this.#collection?.status ?? this.#overview.condition ?? {};
@@ -485,7 +486,7 @@ function queryText({ resource, wide, columns, object, expanded, ...query }: Page
 const columnsText = ({ wide, columns }: PageState): string => JSON.stringify([wide, columns]);
 
 /**
- * Reports whether the error of a collection is only that columns of another resource cannot be
+ * Reports whether the only error of a collection is that columns of another resource cannot be
  * read.
  */
 const lacksJoined = ({ status }: Collection): boolean => status.error?.cause === "JoinUnavailable";

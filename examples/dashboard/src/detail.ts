@@ -15,7 +15,7 @@ type Format = "yaml" | "json";
 
 /**
  * The panel beside the table. It shows one complete object with its owners, the objects that it
- * owns, and its events. While the panel is open, it shows every change of the object.
+ * owns, and its events. While the panel is open, it shows every change to the object.
  */
 export class Detail {
   readonly #panel = byId("detail");

@@ -19,12 +19,12 @@ export function button(className: string, text: string, onClick: () => void): HT
   return element;
 }
 
-/** The ranges of a text to mark, sorted and without overlaps. */
+/** The ranges of a string to mark, sorted and without overlaps. */
 export type Ranges = readonly (readonly [start: number, end: number])[];
 
 /**
- * Returns the part of a text from `start` to `end`, with mark elements around the ranges. The
- * positions in the ranges are relative to the start of the whole text.
+ * Returns the part of `text` from `start` to `end`, with mark elements around the ranges. The
+ * positions in the ranges are relative to the start of `text`.
  */
 export function withMarks(text: string, ranges: Ranges, start = 0, end = text.length): (string | HTMLElement)[] {
   const nodes: (string | HTMLElement)[] = [];
@@ -39,7 +39,7 @@ export function withMarks(text: string, ranges: Ranges, start = 0, end = text.le
 }
 
 /**
- * Sets the text of an element if the current text differs. Setting an equal text would still make
+ * Sets the text of an element if the current text differs. Setting the same text would still make
  * the browser recompute styles.
  */
 export function setText(element: HTMLElement, text: string): void {

@@ -8,8 +8,8 @@ import { formatHash, freshState } from "./state.ts";
 const RESOURCE = "v1/events";
 
 /**
- * The maximum number of events of an object that are shown. A link leads to the table of all events
- * of the object.
+ * The maximum number of events that are shown for an object. A link leads to the table of all
+ * events of the object.
  */
 const SHOWN = 50;
 
@@ -109,8 +109,8 @@ export class ObjectEvents {
 }
 
 /**
- * Returns a text with the age of the last occurrence, the number of occurrences, and the component
- * that reports the event.
+ * Formats the age of the last occurrence, the number of occurrences, and the component that reports
+ * the event.
  */
 function timeText({ cells }: Row, now: number): string {
   const [seen, times, source] = [cells["Last Seen"], cells["Count"], cells["Source"]];

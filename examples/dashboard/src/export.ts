@@ -13,7 +13,7 @@ const WINDOW = 10_000;
 /** The number of rows by which a window grows, so that no message is large. */
 const STEP = 2000;
 
-/** The number of rows that are written between two pauses for the page. */
+/** The number of rows that are written before each pause. Pauses keep the page responsive. */
 const PART = 1000;
 
 export interface Exported {
@@ -118,14 +118,14 @@ export function csvLine(values: readonly ExportValue[]): string {
 }
 
 /**
- * Matches a text that a spreadsheet would interpret as a formula. The first character of the
+ * Matches a string that a spreadsheet would interpret as a formula. The first character of the
  * formula may follow spaces or be a full-width form.
  */
 const FORMULA = /^[\s\0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
 /**
- * Formats a field of CSV. Texts are quoted. An apostrophe before a text that looks like a formula
- * prevents spreadsheets from evaluating it.
+ * Formats a field of CSV. Strings are quoted. An apostrophe before a string that looks like a
+ * formula prevents spreadsheets from evaluating it.
  */
 function csvField(value: ExportValue): string {
   if (value === null) return "";

@@ -66,7 +66,7 @@ function withChosen(values: Facet["values"], chosen: readonly string[]): Facet["
   return absent.length ? [...values, ...absent.map((value) => [value, 0] as const)] : values;
 }
 
-/** Compares numbers in texts by value, so that node-2 precedes node-10. */
+/** Compares numbers in strings by value, so that node-2 precedes node-10. */
 const natural = new Intl.Collator("en", { numeric: true });
 
 /** The values of a facet in a box, sorted by value. A value keeps its element across updates. */

@@ -7,8 +7,8 @@ const HINTS: Record<string, string> = {
 };
 
 /**
- * The delay between a change of an input and its query. It combines the keystrokes of fast typing
- * into one query, and is short enough to seem immediate.
+ * The delay between a change to an input and the resulting query. It combines the keystrokes of
+ * fast typing into one query, and is short enough to seem immediate.
  */
 const DEBOUNCE_MILLIS = 200;
 
@@ -43,7 +43,7 @@ export class Filters {
     this.#inputs.search.select();
   }
 
-  /** The texts of the inputs, some of which may not be applied yet. */
+  /** The values of the inputs, some of which may not be applied yet. */
   get query(): Query {
     const { search, where, labelSelector, fieldSelector } = this.#inputs;
     return { search: search.value.trim(), where: where.value.trim(), labelSelector: labelSelector.value.trim(), fieldSelector: fieldSelector.value.trim() };

@@ -11,7 +11,7 @@ export interface GroupLine {
 }
 
 /**
- * A line with a text. It replaces a row that is not loaded, or the rows of a group that cannot be
+ * A line of text that replaces a row that is not loaded, or the rows of a group that cannot be
  * read.
  */
 export interface NoteLine {
@@ -28,7 +28,7 @@ export type Line = Row | GroupLine | NoteLine;
 export interface Lines {
   rows: readonly Line[];
   offset: number;
-  /** The number of all lines. */
+  /** The total number of lines. */
   total: number;
   /** Whether the rows are grouped. */
   groups?: unknown;
@@ -48,7 +48,7 @@ const groupKey = (id: string): string => `group ${id}`;
 /** Returns the ID of a group from the key of its line. */
 export const idOfKey = (key: string): string => key.slice("group ".length);
 
-/** Compares numbers in texts by value, so that node-2 precedes node-10. */
+/** Compares numbers in strings by value, so that node-2 precedes node-10. */
 const natural = new Intl.Collator("en", { numeric: true });
 
 /** An expanded group, with a live window of its rows. */
@@ -194,7 +194,7 @@ export class Grouping {
   }
 
   /**
-   * Moves the window with its anchor. The window of each expanded group then contains those of its
+   * Moves the window with its anchor. The window of each expanded group then contains the group's
    * rows that are in the window of lines. The engine moves the window of the anchor's group in the
    * same patch in which the row moves, so the row stays loaded.
    */
@@ -247,7 +247,7 @@ export class Grouping {
 
   /**
    * Calls `visit` for each group, with the index of the line after the group's own line, and the
-   * number of lines of its rows. Returns the number of all lines.
+   * number of lines of its rows. Returns the total number of lines.
    */
   #each(visit: (id: string, group: Group, start: number, size: number) => void): number {
     let at = 0;

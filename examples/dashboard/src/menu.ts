@@ -3,7 +3,7 @@ import { button, create, setAttribute, setText } from "./dom.ts";
 /** A button that opens a list below it, over the page. Escape and clicks outside close the list. */
 export class Menu {
   readonly element = create("div", "menu");
-  /** The element to which users of the class add the lines of the list. */
+  /** The element that contains the lines of the list. Users of the class add the lines. */
   readonly list = create("div", "menu-lines");
   readonly #button: HTMLButtonElement;
   readonly #panel = create("div", "menu-panel");

@@ -5,7 +5,7 @@ export interface Message {
   title: string;
   text?: string;
   action?: { text: string; run: () => void };
-  /** Asks the user for a text. */
+  /** Asks the user to enter text. */
   ask?: { label: string; text: string; secret: boolean; submit: (answer: string) => void };
 }
 

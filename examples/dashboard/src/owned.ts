@@ -93,7 +93,7 @@ export function podStates(node: TreeNode, pods: Collection): [status: string, po
   return [...counts].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
 }
 
-/** The condition of an object, as a text and the status that determines its color. */
+/** The condition of an object, as text, and the status that determines its color. */
 export interface Condition {
   text: string;
   status: string;

@@ -93,7 +93,7 @@ export class Owners {
   }
 }
 
-/** Returns the reason why an owner has no link, or an empty text if it has a link. */
+/** Returns the reason why an owner has no link, or an empty string if it has a link. */
 function status({ exists, error }: ObjectHandle): string {
   if (error?.code === 403) return "you may not read it";
   if (error?.code === 404 || exists === false) return "not found";

@@ -68,7 +68,7 @@ const SELECTING = new Set([
 ]);
 
 /**
- * Returns the selector of an object's pods in the syntax of kubectl's -l, or an empty text if the
+ * Returns the selector of an object's pods in the syntax of kubectl's -l, or an empty string if the
  * object selects no pods.
  */
 function selectorText(resource: string, { selector }: Spec): string {

@@ -7,7 +7,7 @@ import { rowText } from "./format.ts";
 export interface RowMarks {
   active: boolean;
   opened: boolean;
-  /** Finds the words of the search in a text. Undefined without a search. */
+  /** Finds the words of the search in a string. Undefined without a search. */
   found: Finder | undefined;
 }
 
@@ -80,7 +80,7 @@ export class RowElement {
 
   /**
    * Writes the text of a cell, and marks the words that the search found. A search matches names
-   * and texts, but not numbers and ages.
+   * and string columns, but not numbers and ages.
    */
   #writeText(cell: HTMLElement, { kind, own }: TableColumn, text: string): void {
     const ranges = kind === "name" || !own || own.column.kind === "string" ? this.#found?.(text) : undefined;

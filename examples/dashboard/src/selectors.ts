@@ -1,6 +1,6 @@
 /**
- * Functions that edit selectors as texts. The engine validates the selectors, not these functions,
- * and the page shows the engine's error.
+ * Functions that edit selectors as strings. They do not validate the selectors. The engine does,
+ * and the page shows its error.
  */
 
 /** Returns the label selector with one more required label. */
@@ -15,7 +15,7 @@ export function escapeValue(value: string): string {
   return value.replace(/[\\,=]/g, "\\$&");
 }
 
-/** The texts of a query, each with its own input. */
+/** The parts of a query, each with its own input. */
 export type Query = Record<"search" | "where" | "labelSelector" | "fieldSelector", string>;
 
 /** The position of an error in a query. */
@@ -36,8 +36,8 @@ const INPUTS: [RegExp, keyof Query][] = [
 ];
 
 /**
- * Returns the input and the position of an error such as "label selector "a b": at offset 2:
- * …". Returns undefined if the error is not about one of the texts.
+ * Returns the input and the position of an error such as "label selector "a b": at offset 2: …".
+ * Returns undefined if the error is not about one of the inputs.
  */
 export function faultOf(message: string, query: Query): Fault | undefined {
   const input = INPUTS.find(([pattern]) => pattern.test(message))?.[1];

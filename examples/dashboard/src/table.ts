@@ -107,7 +107,7 @@ export class Table {
   }
 
   /**
-   * Sets the function that finds the words of the search in a text. The table marks these words.
+   * Sets the function that finds the words of the search in a string. The table marks these words.
    */
   setSearch(found: Finder | undefined): void {
     this.#found = found;
@@ -199,7 +199,7 @@ export class Table {
 
   /**
    * Moves the window to the visible rows. If the table is not at its top, the window is anchored to
-   * the topmost visible row. It then still contains the visible rows when they move.
+   * the topmost visible row. The window then still contains the visible rows when they move.
    */
   #follow(first: number, g: Geometry, scrolled: boolean): void {
     if (!this.#snapshot) return;

@@ -239,8 +239,8 @@ function newItem(uid: string): Item {
 }
 
 /**
- * Returns the control with which a click expands or collapses a node. The control is hidden from
- * assistive technology, which expands a node through its item.
+ * Returns the control that expands or collapses a node when it is clicked. The control is hidden
+ * from assistive technology, which expands a node through its item.
  */
 function twist(): HTMLElement {
   const element = create("span", "twist");

@@ -32,9 +32,7 @@ function listItem(value: unknown, indent: number): Line[] {
   return [[plain(`${" ".repeat(indent)}- ${opening.slice(indent + 2)}`), ...first.slice(1)], ...rest];
 }
 
-/**
- * Reports whether a value is a text with several lines that a block scalar would preserve exactly.
- */
+/** Reports whether a value is a multi-line string that a block scalar would preserve exactly. */
 function isBlock(value: unknown): value is string {
   return typeof value === "string" && value.includes("\n") && !/^\s|\n\n$|[^\S\n]\n|[^\S\n]$|[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\t]/.test(value);
 }
@@ -44,7 +42,7 @@ function block(text: string, indent: number): Line[] {
   return lines.map((line) => [{ text: line ? " ".repeat(indent) + line : "", kind: "string" }]);
 }
 
-/** Matches a text that YAML 1.1 or 1.2 would parse as null, a boolean, a number or a time. */
+/** Matches a string that YAML 1.1 or 1.2 would parse as null, a boolean, a number or a time. */
 const AMBIGUOUS =
   /^(?:~|null|true|false|yes|no|on|off|y|n|[-+]?\.(?:inf|nan)|[-+]?[\d_]*\.?[\d_]*(?:e[-+]?\d+)?|0[xob][\da-f_]+|[-+]?[\d_]+(?::[\d.]+)+|\d{4}-\d\d?-\d\d?.*)$/i;
 const SAFE = /^(?:[A-Za-z0-9_./$(]|--?[A-Za-z])[^\x00-\x1f\x7f-\x9f\ufeff\u2028\u2029]*$/;

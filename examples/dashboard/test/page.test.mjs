@@ -282,7 +282,7 @@ describe("detail", () => {
   });
 });
 
-/** Returns the number of seconds that the page shows after a text, and the time of the page. */
+/** Returns the number of seconds that the page shows after `text`, and the time of the page. */
 const shownSeconds = (text) => inPage((text) => ({
   seconds: Number(new RegExp(`${text} (\\d+)s`).exec(document.body.textContent)?.[1]), now: Date.now(),
 }), text);

@@ -37,8 +37,8 @@ func (f *oidcFlags) add(flags *pflag.FlagSet) {
 		"accepted algorithm of signatures: "+strings.Join(oidc.Algorithms(), ", ")+" (repeatable)")
 }
 
-// check returns an error if a flag does not fit the value of --auth, or a required flag is
-// missing.
+// check returns an error if a flag conflicts with the value of --auth, or a required flag
+// is missing.
 func (f *oidcFlags) check(auth string) error {
 	switch {
 	case auth != authOIDC && f.oidc.IssuerURL != "":

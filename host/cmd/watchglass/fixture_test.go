@@ -37,7 +37,7 @@ func file(t *testing.T, name, content string) (path string) {
 	return path
 }
 
-// simulate fills an etcd with a small cluster, and returns a function that changes the
+// simulate populates etcd with a small cluster, and returns a function that changes the
 // cluster.
 func simulate(t *testing.T, store *embedetcd.Server) (change func()) {
 	t.Helper()

@@ -161,8 +161,8 @@ func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	return f.interrupted(ctx, r.run(ctx, cl, resource))
 }
 
-// interrupted returns err, unless the user has interrupted the run. Then it returns nil
-// for a watch, and an error about the interrupt for get.
+// interrupted returns err unless the user interrupted the run. After an interrupt, it
+// returns nil for a watch and an error about the interrupt for get.
 func (f *readFlags) interrupted(ctx context.Context, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil && f.watch:
@@ -313,8 +313,8 @@ func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	}
 }
 
-// explainUnauthorized adds to a 401 how to specify a token. It returns other errors
-// unchanged.
+// explainUnauthorized extends a 401 with advice on how to specify a token. It returns
+// other errors unchanged.
 func explainUnauthorized(err error, f *readFlags) error {
 	var status *api.Status
 	switch {

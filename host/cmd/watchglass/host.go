@@ -202,8 +202,8 @@ type files struct {
 	hangups <-chan struct{}
 }
 
-// newFiles returns a watcher of no files yet. SIGHUP then reloads its files instead of
-// ending the process.
+// newFiles returns a watcher without files. From then on, SIGHUP reloads its files
+// instead of ending the process.
 func newFiles(ctx context.Context, log *slog.Logger) files {
 	return files{reload.NewWatcher(log), interrupt.Hangups(ctx)}
 }

@@ -25,8 +25,8 @@ func newKubeAPI(c *connector.Connector, config connector.Config, timings *metric
 	})}
 }
 
-// newDiscovery returns the handler of /api and /apis, at which clients of /watch discover
-// the resources.
+// newDiscovery returns the handler of /api and /apis, where clients of /watch discover
+// resources.
 func newDiscovery(c *connector.Connector, config connector.Config) http.Handler {
 	return kubeapi.New(kubeapi.Config{Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Server: "watchglass", Limits: c.Limits()})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/embedetcd"
 )
 
-// putLargePods writes 20 pods of 200 KiB that compress to no less than half this size.
+// putLargePods writes 20 pods of 200 KiB each, which compress to no less than half their size.
 func putLargePods(t *testing.T, store *embedetcd.Server, round int) {
 	t.Helper()
 	noise := make([]byte, 100<<10)

@@ -96,7 +96,7 @@ func TestTreeReportsErrors(t *testing.T) {
 	}
 }
 
-// onlyApps is a policy that permits reads of resources in the API group apps only.
+// onlyApps is a policy that permits reads only in the API group apps.
 type onlyApps struct{ access.Policy }
 
 func (onlyApps) Authorize(_ context.Context, _ *access.User, r access.Request) (time.Time, *api.Status) {

@@ -121,8 +121,7 @@ func (p *printer) row(t api.EventType, o object) []string {
 	return row
 }
 
-// addsName reports whether the printer adds a column with the name, because the columns of
-// the resource include none.
+// addsName reports whether the printer adds a name column because the resource has none.
 func (p *printer) addsName() bool { return !p.custom && catalog.NameColumn(&p.schema) < 0 }
 
 func (p *printer) shown(c api.Column) bool {

@@ -38,8 +38,8 @@ func (q *queryFlags) isSet() bool { return q.search != "" || q.where != "" || le
 // readsView reports whether rows come from a view.
 func (f *readFlags) readsView() bool { return f.query.isSet() || len(f.added.columns) > 0 }
 
-// checkQuery reports errors in a query that need no schema to detect, and conflicts with
-// other flags.
+// checkQuery reports errors in a query that it can detect without a schema, and conflicts
+// with other flags.
 func (f *readFlags) checkQuery() error {
 	for _, keys := range f.query.sortBy {
 		switch key := strings.TrimLeft(keys, " -"); {
@@ -88,7 +88,7 @@ func (r *reading) listMatching(ctx context.Context) ([]object, api.ResourceVersi
 }
 
 // watchMatching prints the objects that match the query, and then every change until ctx
-// ends.
+// is done.
 func (r *reading) watchMatching(ctx context.Context) error {
 	view, err := r.view(ctx, wire.MaxViewRows)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/recording"
 )
 
-// recorder writes the reads of a command to a file. All methods except Close have no
-// effect on a nil recorder.
+// recorder writes the reads of a command to a file. On a nil recorder, all methods except
+// Close do nothing.
 type recorder struct {
 	file       *os.File
 	recorder   *recording.Recorder

@@ -140,7 +140,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	require.Zero(t, c.code, c.log)
 	assert.Contains(t, c.out.String(), "without a recording of the source")
 
-	// A recording that lacks an event fails.
+	// The command verify rejects a recording that lacks an event.
 	content, err := os.ReadFile(atReader)
 	require.NoError(t, err)
 	var kept []string

@@ -14,7 +14,7 @@ import (
 )
 
 // zpageWarning precedes the content of /statusz and /flagz. Both pages use the format of
-// the same pages of Kubernetes components.
+// the pages with these names in Kubernetes components.
 const zpageWarning = "Warning: This endpoint is for debugging by people. Its format may change."
 
 // status is the JSON of /statusz, with the fields of Kubernetes components.

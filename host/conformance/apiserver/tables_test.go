@@ -82,9 +82,9 @@ func BenchmarkTables(b *testing.B) {
 	cluster, err := clustersim.New(pods, clustersim.Config{Pods: 3000})
 	require.NoError(b, err)
 	require.NoError(b, cluster.Populate(b.Context(), nil))
-	// kube-apiserver expects one object per revision, and the simulated cluster writes
-	// several. While kube-apiserver processes such a revision, its lists may lack some of the
-	// objects.
+	// kube-apiserver expects one object per revision, but the simulated cluster writes
+	// several. While kube-apiserver processes such a revision, its lists may lack some of
+	// the objects.
 	for listed := int64(0); listed < pods.written.Load(); {
 		var list struct{ Items []struct{} }
 		require.NoError(b, json.Unmarshal(forms[0].list(b, "identity"), &list))
@@ -99,7 +99,7 @@ func BenchmarkTables(b *testing.B) {
 	b.Run("Read", benchmarkReads)
 }
 
-// serverCPU returns the processor time of the server so far.
+// serverCPU returns the processor time that the server has used so far.
 func serverCPU(b *testing.B) time.Duration {
 	used, err := shared.CPU()
 	require.NoError(b, err)
@@ -162,7 +162,7 @@ func (f form) benchmarkWatch(b *testing.B, cluster *clustersim.Cluster, pods *po
 	b.ReportMetric(float64(compressed)/float64(events), "gzip-B/event")
 }
 
-// gzipped returns the size of a text after gzip of the given level.
+// gzipped returns the size of a text compressed with gzip at the given level.
 func gzipped(b *testing.B, text []byte, level int) int64 {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, level)

@@ -6,10 +6,10 @@
 // for watches, lists and single objects, some before the first list. Namespaces,
 // selectors, resource versions, modes, limits, timeouts and continue tokens are random.
 // Every watch must deliver the same events and bookmarks in the same order and end at the
-// same position. Every list must have the same items, resource version, continue token and
-// remaining count. Every error must have the same code and reason. The tests use the
+// same position. Every list must have the same items, resource version, continue token
+// and remaining count. Every error must have the same code and reason. The tests use the
 // library's own functions for the defaulting and validation that kube-apiserver's REST
-// layer does.
+// layer performs.
 //
 //	go test ./cacher -worlds 1000 -seed 7
 //	go test ./cacher -run '^$' -fuzz '^FuzzWorld$'
@@ -24,16 +24,16 @@
 //
 //   - Both send bookmarks with a jitter of up to a quarter of a second. The tests advance
 //     time so that the jitter has no effect.
-//   - A relist ends the library's watches, whereas watches of ours deliver the difference.
-//     The tests compare watches up to the relist.
+//   - A relist ends the library's watches, whereas ours deliver the difference. The tests
+//     compare watches up to the relist.
 //   - The library forwards some lists to the storage, which does not exist in these tests.
 //     These lists are not compared. Ours may serve them from its history.
 //   - With a continue token and resource version "0", the library ignores the limit, as it
 //     does for a first page. Ours applies the limit.
 //   - If a field selector names the only namespace or object that can match, the library
-//     reads only this namespace or object. Continue tokens of the library are relative to
-//     this narrow scope, and tokens of ours to the scope of the request. Lists with such a
-//     selector therefore have no limit in these tests.
+//     reads only this namespace or object. The library's continue tokens are relative to
+//     this narrow scope, and ours to the scope of the request. Lists with such a selector
+//     therefore have no limit in these tests.
 //   - If a request has several errors, each side may report any of them. Continue tokens
 //     are compared by their contents. Ours accepts only the format that both sides write.
 //   - Before the first list, the library returns an error, and ours waits. The tests

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// tape is a chance that takes its choices from bytes. After the last byte, it uses a
-// random generator with a fixed seed, so that a loop that waits for a certain choice ends.
+// tape is a chance that takes its choices from bytes. After the last byte, it uses a random
+// generator with a fixed seed, so that a loop that waits for a certain choice terminates.
 type tape struct {
 	data []byte
 	rest *rand.Rand

@@ -174,7 +174,7 @@ func refusal(code int, reason, message string) string {
 }
 
 // sameRefusal reports whether two errors are equal. If a selector is invalid, any two
-// errors are equal, because each side may report another fault of the request.
+// errors are equal, because each side may report a different error in the request.
 func (r *request) sameRefusal(theirs, ours string) bool {
 	_, err := labels.Parse(r.labels)
 	_, fieldErr := fields.ParseSelector(r.fields)

@@ -14,9 +14,9 @@ import (
 // not name them.
 //
 // The library's watch holds one more event between its two queues, and its first queue
-// also contains events that do not match. The library may therefore end the watch a little
-// earlier or later than core/cacher, but delivers the same events. The test resumes
-// reading before time passes that would cause a bookmark.
+// also contains events that do not match. The library may therefore end the watch a
+// little earlier or later than core/cacher, but delivers the same events. The test
+// resumes reading before enough time passes for a bookmark.
 type slow struct {
 	*pair
 	initial    bool // the watch is blocked in the initial events

@@ -88,8 +88,8 @@ type begun struct {
 func (b *begun) Signal() { b.once.Do(func() { close(b.done) }) }
 func (b *begun) Wait()   { <-b.done }
 
-// timed is a context with a deadline that does not end at the deadline, because time is
-// virtual.
+// timed is a context that reports a deadline but is not canceled at the deadline, because
+// time is virtual.
 type timed struct {
 	context.Context
 	deadline time.Time
@@ -143,7 +143,7 @@ func (p *pair) leaveLost(w *world) {
 	p.waitForEnd(w)
 }
 
-// follow reads the library's side until its end.
+// follow reads the library's side until the watch ends.
 func (p *pair) follow() {
 	for {
 		select {
@@ -214,7 +214,7 @@ func (p *pair) compare(w *world) {
 	}
 }
 
-// stop ends the watch on both sides, and compares all events until its end.
+// stop ends the watch on both sides, and compares the remaining events.
 func (p *pair) stop(w *world) {
 	w.t.Helper()
 	p.compare(w)

@@ -20,8 +20,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// operator returns a CustomResourceDefinition like one of the Prometheus operator, for
-// objects that the chart creates.
+// operator returns a CustomResourceDefinition that resembles one of the Prometheus
+// operator, for a kind that the chart creates.
 func operator(kind, plural string) string {
 	return `
 apiVersion: apiextensions.k8s.io/v1

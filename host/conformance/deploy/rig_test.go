@@ -32,7 +32,7 @@ type cluster struct {
 	kubeconfig string
 }
 
-// newCluster starts a cluster that ends with the test.
+// newCluster starts a cluster and stops it when the test ends.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	for _, path := range []string{kubectl, binary} {

@@ -64,7 +64,7 @@ type write struct {
 	value    []byte
 }
 
-// behind contains functions that start a backend, by its name.
+// behind contains functions that start a backend, by the name of the backend.
 var behind = map[string]func(*rig) http.Handler{
 	"connector": func(r *rig) http.Handler { return r.serve(r.connector().Backend()) },
 	"module":    func(r *rig) http.Handler { return r.serve(r.module()) },

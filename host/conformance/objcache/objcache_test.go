@@ -108,8 +108,8 @@ func (s *source) Find(key api.Key) (objcache.Object, bool) {
 	return o, true
 }
 
-// ourAnswer formats the result of a Get of core/objcache, and theirAnswer that of the
-// kubelet.
+// ourAnswer formats the result of a Get of core/objcache, and theirAnswer formats the
+// result of the kubelet.
 func (w *world) ourAnswer(name string) (answer string) {
 	w.ours.Get(id(name), func(o *objcache.Object, status *api.Status) {
 		switch {
@@ -226,7 +226,7 @@ func (w *world) change(name string) {
 	}
 }
 
-// register registers a new version of a random pod, with other secrets, on both sides.
+// register registers a new version of a random pod, with different secrets, on both sides.
 func (w *world) register() {
 	pod := "pod" + strconv.Itoa(w.random.Intn(3))
 	uses := []string{}

@@ -77,7 +77,7 @@ func TestEveryShortString(t *testing.T) {
 }
 
 // The test generates label sets for the requirements in the text, so the fuzzer needs to
-// find only texts.
+// generate only texts.
 func FuzzLabels(f *testing.F) {
 	for _, text := range []string{
 		"", "a", "!a", "a=1,b!=2", "x.y/a in (a,,b), !in", "notin notin (in)", "a>1,a<9", "a\x00=b", "a in (b\x00)", "a===b",

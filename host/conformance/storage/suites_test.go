@@ -22,8 +22,8 @@ func run(t *testing.T, all []suite) {
 	}
 }
 
-// left returns a test that skips a suite and reports the reason. The test of
-// kube-apiserver's cache omits such a suite too.
+// left returns a test that skips a suite and reports the reason. The tests of
+// kube-apiserver's cache also omit the suite.
 func left(why string) func(*testing.T) {
 	return func(t *testing.T) { t.Skip(why) }
 }

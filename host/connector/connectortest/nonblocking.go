@@ -12,7 +12,7 @@ type NonblockingEnd struct {
 	rest []byte // a message that TryWrite could not send; nil once it is written
 }
 
-// TryLock reports whether no message is stored, so that TryWrite may be called.
+// TryLock reports whether TryWrite may be called, that is, whether no message is stored.
 func (e *NonblockingEnd) TryLock() bool { return e.rest == nil }
 
 // TryWrite passes a copy of a message to the other end if that end is waiting for one.

@@ -68,7 +68,7 @@ type Object struct {
 	Labels          api.Labels
 	Envelope        wire.Envelope
 	JSON            string // the decoded body, empty for metadata only
-	// Base is the version to which the body was a delta, or zero if the body was complete.
+	// Base is the version that the body was a delta against, or zero if the body was complete.
 	Base api.ResourceVersion
 	base string // the body of Base
 }

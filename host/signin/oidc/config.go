@@ -41,14 +41,14 @@ type Config struct {
 	// DefaultUsernameClaim. If UsernameClaim is "email", the claim "email_verified"
 	// must be true or absent.
 	UsernameClaim string
-	// UsernamePrefix is put before each username, so that the result differs from the
+	// UsernamePrefix is prepended to each username, so that the result differs from the
 	// usernames of other authenticators. Empty selects the issuer URL and "#", or no
 	// prefix if UsernameClaim is "email". NoPrefix adds no prefix.
 	UsernamePrefix string
 	// GroupsClaim is the claim with one group or a list of groups. If it is empty, groups
 	// in tokens are ignored.
 	GroupsClaim string
-	// GroupsPrefix is put before each group.
+	// GroupsPrefix is prepended to each group.
 	GroupsPrefix string
 	// RequiredClaims maps each claim that a token must contain to the required value.
 	RequiredClaims map[string]string
@@ -93,7 +93,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// checkURL returns an error if a text is not a valid URL of an issuer.
+// checkURL returns an error if text is not a valid issuer URL.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

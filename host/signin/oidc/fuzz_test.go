@@ -10,7 +10,7 @@ import (
 
 func jwtJSON(text []byte) (value any, err error) { return value, json.Unmarshal(text, &value) }
 
-// Verify accepts a text as a token only if the issuer has signed it.
+// Verify accepts a string only if it is a token that the issuer has signed.
 func FuzzVerify(f *testing.F) {
 	i := newIssuer(key("rsa", rsaKey()), key("ec", ecKey()))
 	v := i.verifier(f, nil)

@@ -26,8 +26,8 @@ const (
 	// maxKeys limits the number of an issuer's keys, because a token without a key ID is
 	// checked against every key.
 	maxKeys = 100
-	// maxErrorBytes limits the text of an error, which may contain the body of a
-	// response.
+	// maxErrorBytes limits the length of an error message, which may contain the body of
+	// a response.
 	maxErrorBytes = 300
 	// maxRedirects limits the number of redirects that one request follows.
 	maxRedirects = 5
@@ -145,7 +145,7 @@ func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	return keys, nil
 }
 
-// shorten truncates the text of an error to maxErrorBytes.
+// shorten truncates an error message to maxErrorBytes.
 func shorten(err error) error {
 	if text := err.Error(); len(text) > maxErrorBytes {
 		return errors.New(text[:maxErrorBytes] + "...")

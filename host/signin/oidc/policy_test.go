@@ -195,8 +195,8 @@ func TestGrantsEndWithinAMinute(t *testing.T) {
 	}
 }
 
-// Until the verifier loads the keys again, a client can connect with a token that a
-// withdrawn key has signed. The access of this client also ends within a minute after the
+// Until the verifier reloads the keys, a client can connect with a token that a withdrawn
+// key has signed. The access of this client also ends within a minute after the
 // withdrawal.
 func TestAKeyThatIsAlreadyWithdrawnGrantsLessThanAMinute(t *testing.T) {
 	for name, open := range signIns {
@@ -215,8 +215,7 @@ func TestAKeyThatIsAlreadyWithdrawnGrantsLessThanAMinute(t *testing.T) {
 	}
 }
 
-// keysAge is an age of the keys at which the verifier still uses them without loading them
-// again.
+// keysAge is an age at which the verifier still uses keys without reloading them.
 const keysAge = 38 * time.Second
 
 func TestExpiryOfTheTokenEndsGrantsImmediately(t *testing.T) {

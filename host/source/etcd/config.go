@@ -42,8 +42,8 @@ type Config struct {
 	PageSize int
 	// ProgressInterval is the time between requests for progress. Zero means
 	// DefaultProgressInterval. A negative interval disables these requests, for gRPC
-	// proxies that do not respond to them. Progress then arrives only at the interval of
-	// etcd, by default every ten minutes, and the source does not detect a dead
+	// proxies that do not respond to them. Progress then arrives only at etcd's own
+	// interval, by default every ten minutes, and the source does not detect a dead
 	// connection.
 	ProgressInterval time.Duration
 	// RequestTimeout limits each request, such as one page of a list. Zero means

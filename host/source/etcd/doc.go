@@ -10,7 +10,7 @@
 //   - Never silently stale: the stream requests progress from etcd every few seconds, and
 //     immediately when a reader waits (rule C35). The stream ends with an error if etcd
 //     is silent for four intervals, a member loses its leader (rule E10), or no
-//     connection exists for some seconds.
+//     connection exists for a few seconds.
 //   - No unbounded buffer: a sink that blocks slows etcd down through gRPC's flow
 //     control.
 //
@@ -26,9 +26,9 @@
 // already has the previous state. The source therefore handles a change whose previous
 // value is compacted (rule E13) like any other change.
 //
-// A resume first requests etcd's latest revision. If the resume version is greater,
-// the cluster never issued it and was restored from a backup. A watch from such a
-// version would be silent until the cluster reaches it, so the stream ends with 410.
+// A resume first requests etcd's latest revision. If the resume version is greater, the
+// cluster never issued it and was restored from a backup. A watch from that version would
+// be silent until the cluster reaches it, so the stream ends with 410.
 //
 // # Restores from a backup
 //

@@ -31,8 +31,8 @@ func (st *stream) explain(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("%s: %w", st.about(doing), err)
 }
 
-// is reports whether err is target or contains its text. etcd sends the reason of a
-// canceled watch only as text.
+// is reports whether err is target or contains the message of target. etcd sends the
+// reason why it canceled a watch only as text.
 func is(err, target error) bool {
 	return errors.Is(err, target) || strings.Contains(err.Error(), target.Error())
 }

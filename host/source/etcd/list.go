@@ -78,8 +78,8 @@ func (st *stream) identify(resp *clientv3.GetResponse) error {
 	return st.sink.Identify(identity(resp))
 }
 
-// checkResume identifies the cluster, and returns a 410 if it has not reached the resume
-// version. The rationale in the package comment explains the reason.
+// checkResume identifies the cluster, and returns a 410 if the cluster has not reached
+// the resume version. The package comment explains why.
 func (st *stream) checkResume(ctx context.Context) error {
 	resp, err := st.get(ctx, "resume", st.keyspace.prefix)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 var errCannotConnect = errors.New("cannot connect: check that etcd listens on this address, and whether it requires TLS")
 
 // request sends a read request to etcd. It fails after RequestTimeout, or after
-// ConnectTimeout without a connection. Without the latter limit, etcd's client would wait
+// ConnectTimeout without a connection. Without ConnectTimeout, etcd's client would wait
 // for a connection until RequestTimeout.
 func (s *Source) request(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	bounded, cancel := context.WithTimeout(ctx, s.config.RequestTimeout)
@@ -41,7 +41,7 @@ func (s *Source) unanswered(ctx context.Context, when string) error {
 }
 
 // watchConnection calls giveUp after ConnectTimeout without a connection. It returns when
-// ctx is done. A call of giveUp also ends ctx.
+// ctx is done. Calling giveUp also cancels ctx.
 func (s *Source) watchConnection(ctx context.Context, giveUp context.CancelCauseFunc) {
 	connection := s.client.ActiveConnection()
 	for ctx.Err() == nil {

@@ -102,7 +102,7 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 	require.EqualError(t, err, "etcd "+hole.Addr().String()+": no response within 1s")
 }
 
-// The time that a sink spends in a call does not count as silence of etcd.
+// The stream does not count the time that a sink spends in a call as silence of etcd.
 func TestSlowSinkDoesNotCountAsSilence(t *testing.T) {
 	config := fresh()
 	config.ProgressInterval = 200 * time.Millisecond

@@ -111,8 +111,7 @@ type stream struct {
 	at       api.ResourceVersion // everything up to this version was delivered
 }
 
-// strangeKeys logs the keys that do not have the form of an object's key, each of them
-// once.
+// strangeKeys logs each key that does not have the form of an object key, once per key.
 type strangeKeys struct {
 	logger *slog.Logger
 	mu     sync.Mutex

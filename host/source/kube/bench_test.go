@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// BenchmarkChanges measures the cost of processing one change of a pod, from the bytes of
+// BenchmarkChanges measures the cost of processing one change to a pod, from the bytes of
 // a watch to the sink.
 func BenchmarkChanges(b *testing.B) {
 	raw, err := os.ReadFile("../../../testdata/objects/pod.json")

@@ -9,7 +9,7 @@ import (
 )
 
 // maxBatch is the number of pending changes at which a stream passes them to the sink. A
-// call may contain more, because a revision is not split.
+// call to the sink may contain more changes, because a revision is never split.
 const maxBatch = 100
 
 // maxReusedValues is the capacity, in bytes, of the largest buffer of values that a
@@ -127,8 +127,8 @@ func (st *stream) current() error {
 	return st.note(st.sink.Progress(st.at.At))
 }
 
-// flush passes the queued changes to the sink. Once per watch, it also reports progress:
-// when a change is newer than the version that the server had at the time of the request.
+// flush passes the queued changes to the sink. Once per watch, it also reports progress,
+// as soon as a change is newer than the server's version at the time of the request.
 // Without this report, readers would wait for a bookmark.
 func (st *stream) flush() error {
 	if len(st.changes) == 0 || st.err != nil {

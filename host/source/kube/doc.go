@@ -22,7 +22,7 @@
 // costs the server one small list and one watch per resource every ten seconds,
 // regardless of the number of readers.
 //
-// On some servers, a consistent read does not advance the watch cache. Such a server may
+// On some servers, a consistent read does not advance the watch cache. These servers may
 // report no newer version while a resource is idle and others change. Readers then report
 // that their data is stale, which may be true. Kubernetes before 1.31 is affected,
 // because ConsistentListFromCache is not its default. A server is also affected if its

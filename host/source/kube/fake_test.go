@@ -80,7 +80,7 @@ func (f *fake) intercept(answer func(w http.ResponseWriter, r *http.Request) boo
 	f.before = answer
 }
 
-// seen returns the number of requests whose URL contains a text.
+// seen returns the number of requests whose URL contains text.
 func (f *fake) seen(text string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -70,8 +70,8 @@ func (s *sink) Changes(changes []source.Change) error {
 }
 func (s *sink) Progress(rv api.ResourceVersion) error { return s.record(rv, "progress %d", rv) }
 
-// until waits until the recorded lines contain a text. It fails the test if the stream
-// ends first.
+// until waits until the recorded lines contain text. It fails the test if the stream ends
+// first.
 func (s *sink) until(text string, ended <-chan error) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
@@ -305,9 +305,9 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 	assert.Equal(t, lines[1], lines[2])
 }
 
-// A newer version that another server behind the same address reports is not progress of
-// the watched server. The watched server may have lost its storage, and may end its
-// watches cleanly.
+// A newer version that another server behind the same address reports does not count as
+// progress of the watched server. The watched server may have lost its storage, and may
+// end its watches cleanly.
 func TestProgressComesFromWatchedServer(t *testing.T) {
 	f := newFake(t)
 	var watches atomic.Int32
@@ -431,8 +431,8 @@ func TestAWatchThatIsCutInAnObjectIsResumed(t *testing.T) {
 	assert.NotContains(t, s.text(), "list\n")
 }
 
-// A stream never delivers an older state than an earlier stream, even if a load balancer
-// chooses a server that lags.
+// A stream never delivers an older state than an earlier stream did, even if a load
+// balancer chooses a lagging server.
 func TestNothingGoesBackInTime(t *testing.T) {
 	f := newFake(t)
 	f.put("a", "x")

@@ -24,8 +24,8 @@ type Access struct {
 	InCluster bool
 }
 
-// Load returns a configuration of client-go with the address, the credentials and the
-// proxy of a cluster. Credentials are certificates, tokens or exec plugins.
+// Load returns a client-go configuration with the address, the credentials and the proxy
+// of a cluster. Credentials are certificates, tokens or exec plugins.
 func Load(a Access) (*rest.Config, error) {
 	if a.InCluster {
 		config, err := rest.InClusterConfig()

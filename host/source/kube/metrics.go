@@ -152,8 +152,8 @@ func (p *poller) list(ctx context.Context) error {
 }
 
 // update requests the next response and delivers its differences from the previous one.
-// Every change has its own version, because changes of one version could not be split
-// into batches.
+// Every change gets its own version, because changes with the same version could not be
+// split into batches.
 func (p *poller) update(ctx context.Context) error {
 	if err := p.request(ctx); err != nil {
 		return err

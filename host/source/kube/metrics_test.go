@@ -29,7 +29,7 @@ var (
 )
 
 // metricsServer is a kube-apiserver with an aggregated metrics.k8s.io, as metrics-server
-// serves it: without versions, watches and the kinds of items.
+// serves it: without versions, watches or item kinds.
 type metricsServer struct {
 	silent bool // do not respond to requests for metrics
 

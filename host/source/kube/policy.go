@@ -26,8 +26,8 @@ import (
 // reviews, for list and watch. The credentials of the Source need the right to create
 // reviews, which the ClusterRole system:auth-delegator grants.
 //
-// A policy with a TokenVerifier sends no TokenReviews. Such a policy is for tokens that
-// the cluster does not accept.
+// A policy with a TokenVerifier sends no TokenReviews, so it supports tokens that the
+// cluster does not accept.
 //
 // Verdicts are cached for a short time, by the SHA-256 of the question. Many readers with
 // one token therefore cause one review. Callers authenticate and authorize again when a

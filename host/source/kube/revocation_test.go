@@ -25,8 +25,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// revocationBound is the documented maximum time between a revocation and the end of
-// connections.
+// revocationBound is the documented maximum time until a revocation closes connections.
 const revocationBound = time.Minute
 
 // served is a connector whose policy uses a reviewer, in a synctest bubble, where time is
@@ -51,8 +50,8 @@ func serve(t *testing.T, f func(s *served)) {
 	})
 }
 
-// subscribed connects a reader with a subscription. It returns a function that waits for
-// the end of the subscription, and returns when that happened.
+// subscribed connects a reader with a subscription. The returned function waits until the
+// subscription ends and returns that time.
 func (s *served) subscribed(token string) (ended func() time.Time) {
 	s.t.Helper()
 	here, there := connectortest.Pipe()
@@ -76,8 +75,8 @@ func (s *served) subscribed(token string) (ended func() time.Time) {
 	return func() time.Time { return <-end }
 }
 
-// watching opens a watch of the Kubernetes API. It returns a function that waits for the
-// end of the watch, and returns when that happened.
+// watching opens a watch of the Kubernetes API. The returned function waits until the
+// watch ends and returns that time.
 func (s *served) watching(token string) (ended func() time.Time) {
 	s.t.Helper()
 	handler := kubeapi.New(kubeapi.Config{Backend: s.connector.Backend(), Access: s.policy})

@@ -101,7 +101,7 @@ func TestLongRulesAreNotCached(t *testing.T) {
 	assert.EqualValues(t, 2, asked.Load())
 }
 
-// An attacker who chooses a token that equals the text of another question must not
+// An attacker who chooses a token that equals the encoding of another question must not
 // receive the verdict on that question.
 func TestTokenDoesNotCollideWithAnotherReview(t *testing.T) {
 	f := newFake(t)

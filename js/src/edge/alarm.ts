@@ -8,8 +8,7 @@ import type { ObjectStorage } from "./platform.js";
 const nearMillis = 10_000;
 
 /**
- * An alarm, which calls a function at given times, even if the object leaves memory in the
- * meantime.
+ * An alarm that calls a function at given times, even if the object leaves memory in the meantime.
  */
 export class Alarm {
   readonly #storage: ObjectStorage;

@@ -357,7 +357,7 @@ export class Backend {
     this.#membership.send(this.#writer.take());
   }
 
-  /** Waits as {@link within} does, and counts the request as pending meanwhile. */
+  /** Waits as {@link within} does, and counts the request as pending while it waits. */
   async #within<T>(answer: Promise<T>): Promise<T> {
     this.#pending++;
     try {
@@ -367,7 +367,7 @@ export class Backend {
     }
   }
 
-  /** Returns an ID that this member uses for no request, watch or collection. */
+  /** Returns an ID that none of this member's requests, watches or collections has. */
   #newId(): number {
     const base = this.#membership.member * idsPerMember;
     do {

@@ -62,7 +62,7 @@ export interface EdgeObject {
 }
 
 /**
- * Returns the object that stores the requested data, or the error if there is none. Without
+ * Returns the object that stores the requested data, or an error if there is none. Without
  * resources, the object is in the cluster's first group.
  */
 export function objectFor(clusters: Clusters, cluster: string, { resources, namespace, shard }: Wanted): EdgeObject | Status {
@@ -125,7 +125,7 @@ export function shardOf(namespace: string, count: number): string {
   return `${(hash >>> 0) % count}-of-${count}`;
 }
 
-/** Reports whether a text names one of `count` shards. */
+/** Reports whether a string names one of `count` shards. */
 export function isShard(text: string, count: number): boolean {
   const [, index] = /^(0|[1-9]\d*)-of-/.exec(text) ?? [];
   return index !== undefined && Number(index) < count && text === `${index}-of-${count}`;

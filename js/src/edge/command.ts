@@ -10,7 +10,7 @@ export type ReadCommand = Command & { type: "Get" | "List" | "OpenWatch" };
 
 /**
  * Parses a command of core/wire, which is one frame in base64url. The caller replaces the IDs of
- * the command. Throws a 400 for other input. If such input reached the engine, the engine would
+ * the command. Throws a 400 for other input. Invalid input must not reach the engine, which would
  * remove the member that serves all requests.
  */
 export function readCommand(text: string | null): ReadCommand {

@@ -3,9 +3,7 @@ import type { ObjectStorage } from "./platform.js";
 /** The names of the counters, which host/edge reports as metrics. */
 type Counter = "readersStalled" | "readersRateLimited" | "restarts";
 
-/**
- * Counters of rare events. They are kept in the object's storage, so that they survive hibernation.
- */
+/** Counters of rare events. They are in the object's storage, so they survive hibernation. */
 export class Counters {
   readonly #storage: ObjectStorage;
 

@@ -17,7 +17,7 @@ export interface EdgeEnv {
   WATCHGLASS: Objects;
   /** The regional Durable Objects, if a cluster has regions. */
   WATCHGLASS_REGIONS?: Objects;
-  /** The keys with which tokens are signed, separated by white space. They are secret. */
+  /** The secret keys that sign tokens, separated by whitespace. */
   WATCHGLASS_KEY: string;
   /** The clusters as JSON; see host/edge. Default: one cluster, called "default". */
   WATCHGLASS_CLUSTERS?: string;
@@ -58,8 +58,8 @@ export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: H
 }
 
 /**
- * Adds headers that forbid browsers to guess the type of a response, or to embed it in pages of
- * other origins. A connector's server sends the same headers.
+ * Adds headers that prevent browsers from guessing the type of a response, and from embedding it in
+ * pages of other origins. A connector's server sends the same headers.
  */
 function protect(response: Response): Response {
   if (response.status === 101) return response; // a WebSocket, which a copy would lose

@@ -211,8 +211,8 @@ export class Feeds {
   }
 
   /**
-   * Counts bytes in the metrics of a resource, if the object holds it. A connector can therefore
-   * add no other resources to the metrics.
+   * Counts bytes in the metrics of a resource, if the object holds it. A connector therefore cannot
+   * add other resources to the metrics.
    */
   #count(subscription: number, bytes: number): void {
     const resource = this.#subscribed.get(subscription);

@@ -77,7 +77,7 @@ export function savedSubscriptions(saved: Uint8Array): SubscriptionChange[] {
   return all;
 }
 
-/** Yields the ends of subscriptions in a message to a reader, with the code and the cause. */
+/** Yields the subscriptions that a message to a reader ends, each with its code and cause. */
 export function* endings(message: Uint8Array): Generator<{ subscription: number; code: number; cause: string }, void, void> {
   for (const { type, payload } of split(message)) {
     if (type !== readerFrames.SubscriptionStatus) continue;

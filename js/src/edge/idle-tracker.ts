@@ -1,6 +1,6 @@
 import type { ObjectStorage } from "./platform.js";
 
-/** The record of the time since which an object has been unused. It survives hibernation. */
+/** Records when an object became unused. The record survives hibernation. */
 export class IdleTracker {
   readonly #storage: ObjectStorage;
   #since: number;
@@ -12,8 +12,8 @@ export class IdleTracker {
   }
 
   /**
-   * The time since which the object has been unused, in milliseconds since the epoch; zero while it
-   * is in use.
+   * The time at which the current unused period began, in milliseconds since the epoch; zero while
+   * the object is in use.
    */
   get since(): number {
     return this.#since;

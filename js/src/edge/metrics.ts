@@ -5,7 +5,7 @@
 /** Returns the bounds of a histogram's buckets in seconds, each four times the previous one. */
 const bounds = (first: number, count: number): readonly number[] => Array.from({ length: count }, (_, i) => first * 4 ** i);
 
-// The same buckets as at a connector; see host/metrics/timings.go.
+// The buckets are the same as a connector's; see host/metrics/timings.go.
 const deliveryBounds = bounds(0.00025, 9);
 const syncBounds = bounds(0.01, 8);
 const listBounds = bounds(0.001, 8);

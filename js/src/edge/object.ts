@@ -26,7 +26,7 @@ const clientName = "watchglass-edge/0.1.0";
 
 /**
  * The number of changes per resource from which watches and pages of lists can resume, for at most
- * 75 seconds. These changes use part of the memory for objects. A change of a pod's status takes
+ * 75 seconds. These changes use part of the memory for objects. A change to a pod's status takes
  * about 110 bytes.
  */
 const maxHistory = 4_096;
@@ -262,8 +262,8 @@ export class WatchglassObject {
     this.#alarm.at("expiry", earliest(this.#feeds.expiry, this.#readers.expiry));
     const now = Date.now();
     this.#idle.note(this.#used, now);
-    // The alarm is set during use as well, because connections may end without
-    // notice, for example on a redeploy.
+    // The alarm is also set while the object is in use, because connections may end without notice,
+    // for example on a redeploy.
     this.#alarm.at("unused", (this.#idle.since || now) + this.#settings.unusedMillis);
   }
 
@@ -272,7 +272,8 @@ export class WatchglassObject {
   }
 
   /**
-   * Deletes the object's storage and ends the object. A later request starts with an empty object.
+   * Deletes the object's storage and removes the object from memory. A later request starts with an
+   * empty object.
    */
   #end(): void {
     this.#alarm.at("unused", 0);

@@ -55,7 +55,7 @@ export interface EdgeOptions {
    * divided differently.
    */
   unusedMillis?: number;
-  /** Another object from which this object reads. Connectors then cannot feed this object. */
+  /** Another object that this object reads from. If set, connectors cannot feed this object. */
   upstream?: Upstream | undefined;
 }
 

@@ -28,15 +28,15 @@ const tag = "reader";
 const roomBytes = 16 << 20;
 
 /**
- * The maximum size of a reader's message, as at a connector. The module's memory grows
+ * The maximum size of a reader's message. A connector has the same limit. The module's memory grows
  * with the largest message and never shrinks.
  */
 const maxMessage = 1 << 20;
 
-/** The maximum number of frames in a reader's message, as at a connector. */
+/** The maximum number of frames in a reader's message. A connector has the same limit. */
 const maxFrames = 1024;
 
-/** The time in milliseconds within which a new reader must send a Hello, as at a connector. */
+/** The time limit for a new reader's Hello, in milliseconds. A connector has the same limit. */
 const helloMillis = 10_000;
 
 /** The state that is attached to a reader's socket while the object hibernates. */
@@ -67,9 +67,9 @@ interface Reader extends Account {
   readonly whole: boolean;
   /** Bytes sent to the reader since its last message. */
   sent: number;
-  /** The time since which data waits for the reader's credit or for room, or zero if none waits. */
+  /** When data began to wait for the reader's credit or for room; zero if none waits. */
   stalledAt: number;
-  /** The time since which a Hello is awaited; zero after it has arrived. */
+  /** When the reader connected; zero once the engine has answered its Hello. */
   silentSince: number;
   /** Whether the reader sent or received messages since its position was stored. */
   active: boolean;
@@ -234,7 +234,7 @@ export class Readers {
     }
     if (reader.ping) for (const mark of pongs(message)) this.#backlog.pong(reader, mark);
     // Unless a Pong is due, a message shows that the reader has read everything that was sent
-    // before. These bytes are then granted as room again.
+    // before. The object then grants these bytes as room again.
     const { id } = reader;
     const acknowledged = reader.ping ? 0 : reader.sent;
     reader.sent -= acknowledged;
@@ -270,7 +270,7 @@ export class Readers {
     }
   }
 
-  /** Ends all readers without sending commands to the engine. */
+  /** Disconnects all readers without sending commands to the engine. */
   endAll(why: Status): void {
     for (const reader of [...this.#bySocket.values()]) this.#close(reader, why);
   }
@@ -351,7 +351,7 @@ export class Readers {
   }
 
   /**
-   * Records whether a reader is stalled. A stalled reader costs only its socket, but has a
+   * Records whether a reader is stalled. A stalled reader occupies only its socket, but has a
    * deadline.
    */
   #stall(reader: Reader, stalled: boolean): void {
@@ -365,7 +365,7 @@ export class Readers {
     else this.#withDeadline.delete(reader);
   }
 
-  /** Ends the slowest reader, to save memory. */
+  /** Disconnects the slowest reader, to save memory. */
   #endSlowest(): void {
     const reader = this.#backlog.slowest;
     if (!reader) return;
@@ -417,7 +417,7 @@ export class Readers {
     return this.#lastSerial;
   }
 
-  /** Ends a reader at the object's initiative. */
+  /** Disconnects a reader on the object's initiative. */
   #end(reader: Reader, why: Status): void {
     this.#command({ type: "DetachReader", reader: reader.id });
     closeReader(reader.socket, why);

@@ -19,8 +19,8 @@ export function refuse({ code, reason, message, retryAfterSeconds, cause, contin
 }
 
 /**
- * Returns the response for a thrown error. The text of an unexpected error is logged and
- * not sent, because it may name objects that the client may not read.
+ * Returns the response for a thrown error. The message of an unexpected error is logged and not
+ * sent, because it may name objects that the client may not read.
  */
 export function refusal(error: unknown): Response {
   if (error instanceof WatchglassError) return refuse(error.status);

@@ -17,7 +17,7 @@ export function upgradeRefused(request: Request): Response | undefined {
 /** Returns the subprotocols that a request offers. */
 export const offered = (headers: Headers): string[] => (headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((name) => name.trim());
 
-/** Returns the offered version of the protocol: this version if offered, or else another one. */
+/** Returns this protocol version if the client offers it, or else another offered version. */
 const offeredVersion = (headers: Headers): string | undefined => {
   const names = offered(headers);
   return names.find((name) => name === subprotocol) ?? names.find((name) => name.startsWith("watchglass.v"));
@@ -67,7 +67,7 @@ export function closeSocket(socket: HibernatableSocket, why: Status): void {
   try {
     socket.close(closeCode(why), closeReason(`${why.code} ${why.reason}: ${why.message}`));
   } catch {
-    // The socket is closed already.
+    // The socket is already closed.
   }
 }
 

@@ -45,13 +45,13 @@ interface Row {
   change_bytes: number;
 }
 
-/** The error of a full storage. */
+/** Thrown if the storage is full. */
 export class StorageFull extends Error {}
 
 /**
  * The states in an object's SQLite storage: rows for the chunks, rows for their bodies, and one row
- * per resource that lists the valid ones. The row of a resource is written last, so that updates
- * are atomic. A Durable Object that wakes up reads the chunks. It reads a body only when a
+ * per resource that identifies the valid rows. The row of a resource is written last, so that
+ * updates are atomic. A Durable Object that wakes up reads the chunks. It reads a body only when a
  * Kubernetes object in that body is read.
  */
 export class Storage {

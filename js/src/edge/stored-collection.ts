@@ -14,8 +14,8 @@ const changeShare = 0.5;
 /** The minimum size of the changes, in bytes, for which the complete state is stored again. */
 const changeBytes = 64 << 10;
 /**
- * The delay after a failed attempt to store a state, such as in a full storage, until the next
- * attempt, in milliseconds.
+ * The delay in milliseconds before another attempt to store a state, after an attempt has failed,
+ * for example because the storage is full.
  */
 const retryMillis = 60_000;
 
@@ -27,7 +27,7 @@ export interface Degraded {
   ended?: Status;
 }
 
-/** The statistics of a resource in reports, for metrics. */
+/** The statistics of a resource that are reported for metrics. */
 const reported = ["usedBytes", "history", "events", "relists", "resumes", "expired", "terminatedWatches", "overtakenWatches", "stalls", "conflations", "initialEvents"];
 
 /** A resource that an object holds in its engine and in storage. */
@@ -157,7 +157,7 @@ export class StoredCollection {
       await this.#storeChanges();
       this.#failure = undefined;
     } catch (error) {
-      // A collection that was relisted meanwhile is stored the next time.
+      // A collection that was relisted in the meantime is stored the next time.
       if (error instanceof WatchglassError) return;
       const message = error instanceof StorageFull ? `the storage is full, and changes are held only in memory: ${error.message}` : messageOf(error);
       if (!this.#failure) console.error(`watchglass: the state of ${this.resource} cannot be stored: ${message}`);

@@ -1,8 +1,8 @@
 /** The length of an allowed burst, in seconds of the sustained rate. */
 const burstSeconds = 10;
 /**
- * A message counts as one, plus one for each complete unit of this size in bytes, as at a
- * connector.
+ * A message counts as one, plus one for each complete unit of this size in bytes. A connector
+ * counts in the same way.
  */
 const unitBytes = 4 << 10;
 

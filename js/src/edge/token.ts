@@ -23,7 +23,7 @@ export interface Claims {
   expires: number;
 }
 
-/** Parses one or more keys, separated by white space. Errors do not contain the keys. */
+/** Parses one or more keys, separated by whitespace. Errors do not contain the keys. */
 export function parseKeys(text: string): Promise<CryptoKey[]> {
   const keys = text.split(/\s+/).filter(Boolean).map((key) => new TextEncoder().encode(key));
   if (keys.length === 0) throw new Error("no key is given; make one with: openssl rand -base64 48");

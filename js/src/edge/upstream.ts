@@ -41,7 +41,7 @@ export function upstreamDial({ object, cluster, resources, shard }: Upstream): D
     };
     open().catch((error) => end(`cannot read from the upstream object: ${messageOf(error)}`));
     return {
-      // A closing socket would drop the message. The close event reports the end of the stream.
+      // A closing socket would drop the message. The close event reports that the stream has ended.
       send: (message) => void (done || socket?.readyState !== 1 || socket.send(message as Uint8Array<ArrayBuffer>)),
       close(message) {
         done = true;

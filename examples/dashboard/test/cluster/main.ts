@@ -38,9 +38,7 @@ class Cluster extends TestCluster {
     return this.shown.connection(await connect(this.url, { ...options, fetch: delayed, wasm: new URL("watchglass.wasm", location.href) }));
   }
 
-  /**
-   * Increments the restarts of a pod, changes its annotation, and sets its phase if one is given.
-   */
+  /** Increments a pod's restart count, changes its annotation, and sets its phase if given. */
   touch(key: string, phase?: string): void {
     this.update("v1/pods", key, ({ metadata, status }) => {
       metadata.annotations["example.com/note"] = `touched at ${this.resourceVersion}`;

@@ -20,7 +20,7 @@ export class Shown {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Reports the real properties again. */
+  /** Removes all overrides. */
   reset(): void {
     this.#part = {};
     this.set({});

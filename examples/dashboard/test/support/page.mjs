@@ -1,4 +1,4 @@
-// The methods with which tests operate the dashboard.
+// The methods that tests use to operate the dashboard.
 
 /** The time limit of every step, generous for a busy machine. */
 const TIMEOUT = 120_000;

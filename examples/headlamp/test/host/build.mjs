@@ -1,5 +1,5 @@
 // Builds a page around Headlamp's compiled library into build/host. The page has no icons. Its
-// texts are the untranslated keys, which are in English.
+// labels are the untranslated keys, which are in English.
 import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";

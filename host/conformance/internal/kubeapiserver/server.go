@@ -133,7 +133,7 @@ func (s *Server) Launch() error {
 	}
 }
 
-// CPU returns the processor time that the process has taken so far, on Linux.
+// CPU returns the processor time that the process has used so far, on Linux.
 func (s *Server) CPU() (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // Guest starts a connector, and a client that runs the module and reads from this
-// connector. Both end with the test.
+// connector. Both are closed when the test ends.
 func Guest(t testing.TB, config connector.Config) *client.Client {
 	t.Helper()
 	c := connector.New(config)
