@@ -67,10 +67,9 @@ var computing = []string{
 	"github.com/klauspost/compress/flate", "github.com/tetratelabs/wazero/...",
 }
 
-// raceFlags returns the arguments of "go test" that enable the race detector. Raced packages
-// run one at a time, beside the other suites.
+// raceFlags returns the build flags that enable the race detector.
 func raceFlags() []string {
-	flags := []string{"-race", "-p=1"}
+	flags := []string{"-race"}
 	for _, pattern := range computing {
 		flags = append(flags, "-gcflags="+pattern+"=-race=false")
 	}
@@ -84,11 +83,11 @@ var slow = []string{
 	"./wasm/strip", "./host/source/etcd",
 }
 
-// suites returns the suites in four lanes, which run in parallel. At most one package and one
-// Node file run per processor, as go test does by default. Running twice as many saves no time,
-// but each takes two to three times as long, and can exceed its time limit. Files of the npm
-// package come last, because most of these files are short. Tests run without vet, because "make
-// lint" vets the packages.
+// suites returns the suites in four lanes, which run in parallel. The lanes of Go tests and of
+// Node files run one package and one file per processor, the raced packages one at a time.
+// Running twice as many saves no time, but each takes two to three times as long, and can exceed
+// its time limit. Files of the npm package come last, because most of these files are short.
+// Tests run without vet, because "make lint" vets the packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
@@ -98,17 +97,18 @@ func suites() ([][]suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	race := goTests("Go, race detector", ".", raceFlags(), raced...)
+	processors := runtime.NumCPU()
+	race := goTests("Go, race detector", ".", 1, raceFlags(), raced...)
 	race.suffix = " (race)"
 	return [][]suite{
-		{goTests("Go", ".", nil, slices.Concat(slow, plain)...)},
+		{goTests("Go", ".", processors, nil, slices.Concat(slow, plain)...)},
 		{race},
 		{
 			// The other packages of host/conformance take minutes to build.
-			goTests("selectors against Kubernetes", "host/conformance", nil, "./selectors"),
-			goTests("the release program", "host/internal/release", nil, "."),
+			goTests("selectors against Kubernetes", "host/conformance", 1, nil, "./selectors"),
+			goTests("the release program", "host/internal/release", 1, nil, "."),
 		},
-		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: runtime.NumCPU()}},
+		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: processors}},
 	}, nil
 }
 
@@ -129,11 +129,13 @@ func compile(ctx context.Context, messages io.Writer, lanes ...[]suite) {
 	}
 }
 
-// goTests returns the suite of the tests of packages in the module at dir.
-func goTests(name, dir string, flags []string, packages ...string) suite {
+// goTests returns the suite of the tests of packages in the module at dir, which runs up to
+// jobs packages at a time. The compiler uses all processors.
+func goTests(name, dir string, jobs int, flags []string, packages ...string) suite {
+	test := []string{"-C", dir, "test", "-json", "-vet=off", "-timeout", timeout.String(), fmt.Sprintf("-p=%d", jobs)}
 	return suite{
 		name:  name,
-		units: goTest(slices.Concat([]string{"-C", dir, "test", "-json", "-vet=off", "-timeout", timeout}, flags, packages)...),
+		units: goTest(slices.Concat(test, flags, packages)...),
 		build: slices.Concat([]string{"-C", dir, "list", "-e", "-test", "-deps", "-export", "-f="}, flags, packages),
 	}
 }
@@ -151,7 +153,7 @@ func goTest(args ...string) []unit {
 func nodeUnits(files []string) []unit {
 	var units []unit
 	for _, file := range files {
-		units = append(units, nodeUnit(file, reporter, nodeTimeout))
+		units = append(units, nodeUnit(file, reporter, timeout))
 	}
 	return units
 }

@@ -74,7 +74,7 @@ func TestCompileCompilesPackagesAndTheirTests(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	var messages strings.Builder
-	compile(t.Context(), &messages, []suite{goTests("m", dir, nil, ".")}, []suite{{name: "Node"}})
+	compile(t.Context(), &messages, []suite{goTests("m", dir, 1, nil, ".")}, []suite{{name: "Node"}})
 	require.Empty(t, messages.String())
 	commands, err := exec.Command("go", "-C", dir, "test", "-vet=off", "-x", ".").CombinedOutput()
 	require.NoError(t, err, string(commands))

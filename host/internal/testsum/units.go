@@ -12,13 +12,9 @@ import (
 	"time"
 )
 
-// timeout and nodeTimeout are the maximum durations of the tests of a package and of a file
-// of Node tests. They exceed the default of go test, 10 minutes, because the machine may be slow
-// or busy.
-const (
-	timeout     = "20m"
-	nodeTimeout = 20 * time.Minute
-)
+// timeout is the maximum duration of the tests of a package, and of a file of Node tests. It
+// exceeds the default of go test, 10 minutes, because the machine may be slow or busy.
+const timeout = 20 * time.Minute
 
 // findUnits returns the units that the patterns select. A pattern is the path of a
 // file of Node tests, or a pattern for Go packages. Without patterns, findUnits
@@ -48,7 +44,7 @@ func findUnits(ctx context.Context, scratch string, patterns []string) ([]unit, 
 		units = found
 	}
 	for _, file := range files {
-		units = append(units, nodeUnit(file, reporter, nodeTimeout))
+		units = append(units, nodeUnit(file, reporter, timeout))
 	}
 	if len(units) == 0 {
 		return nil, fmt.Errorf("%s: no package or file has tests", strings.Join(patterns, " "))
@@ -88,7 +84,7 @@ func goUnit(name, dir, binary string) unit {
 			}
 			compiled = true
 		}
-		test := command(ctx, binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+timeout)
+		test := command(ctx, binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+timeout.String())
 		test.Dir = dir
 		return pipe(ctx, test, messages, func(out io.Reader, messages io.Writer, each func(result)) error {
 			// test2json does not use ctx, because it exits when the test closes its output.
