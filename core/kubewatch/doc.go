@@ -50,7 +50,7 @@
 //
 // # Watches
 //
-// Changes arrive from consecutive watches, each of which starts at the last delivered
+// The client opens one watch after another. Each watch starts at the last delivered
 // version (rules R5 to R8). The client skips a change whose version is not newer than its
 // position, because that change is a repetition. It does not skip a change with the same
 // version as the previous change, because several objects may share a version. A version

@@ -82,8 +82,8 @@ func column(schema *api.Schema, i int) Operand {
 	return Operand{source: fromColumn, index: i, cell: api.ColumnCell(i), kind: schema.Columns[i].Kind}
 }
 
-// member returns the key in a name such as "labels[key]" or "metadata.labels[key]". The argument
-// of is "labels" or "annotations".
+// member returns the key in a name such as "labels[key]" or "metadata.labels[key]". The
+// parameter of is the name of the map: "labels" or "annotations".
 func member(name, of string) (key string, ok bool) {
 	name = strings.TrimPrefix(name, "metadata.")
 	if len(name) < len(of)+3 || name[:len(of)] != of || name[len(of)] != '[' || name[len(name)-1] != ']' {

@@ -130,8 +130,8 @@ func hash(key api.Key) uint32 {
 	return h
 }
 
-// encodeBlock encodes versions of the current state as a block. It then moves their complete
-// bodies into that block with storeBlock.
+// encodeBlock encodes versions of the current state as a block, and offers the block to the
+// arena with storeBlock.
 func (s *subscription) encodeBlock(refs []store.Ref) *encodedBlock {
 	arena, f := s.cacher.Arena(), s.frame
 	f.Bytes = f.Bytes[:0]

@@ -110,7 +110,8 @@ func (r *reader) review(ctx context.Context) {
 }
 
 // reviewIsDue reports whether a decision has expired and the minimum time since the last
-// review has passed. Otherwise it schedules a review. The caller holds the lock.
+// review has passed. If not, it schedules a review, unless ctx is done. The caller holds
+// the lock.
 func (r *reader) reviewIsDue(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false

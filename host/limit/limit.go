@@ -107,7 +107,7 @@ func (s *Set) With(l *Limit, value int64) *Set {
 	return s
 }
 
-// WithDefault is like With, but for a computed default: it does not change Given.
+// WithDefault sets a computed default. Unlike With, it does not mark the limit as given.
 func (s *Set) WithDefault(l *Limit, value int64) *Set {
 	s.values[l.index] = value
 	return s
