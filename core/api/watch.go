@@ -25,7 +25,8 @@ type Policy uint8
 
 const (
 	// PolicyTerminate ends the watch when its queue stays full, as Kubernetes
-	// does. The consumer resumes from its last resource version.
+	// does. The consumer resumes from its last resource version. The watch also ends,
+	// with a 410, if a relist found the deletion of one of its objects.
 	PolicyTerminate Policy = iota
 	// PolicyConflate keeps only the newest state of each object, in order. The consumer
 	// eventually reaches the current state, and the queue is bounded.
@@ -57,9 +58,9 @@ const (
 	// WatchEndSlowConsumer means that, under [PolicyTerminate], the queue was full for
 	// longer than dispatch waits.
 	WatchEndSlowConsumer
-	// WatchEndOvertaken means that the history no longer has the next event of the
-	// watch. Another cause is a second relist before the consumer has read the changes
-	// of the first.
+	// WatchEndOvertaken means that the history does not have the next event of the
+	// watch. Other causes are a second relist before the consumer has read the changes of
+	// the first, and, under [PolicyTerminate], a deletion that a relist found.
 	WatchEndOvertaken
 	// WatchEndHistoryLost means that the resource version of the watch belongs to a
 	// history that the source has lost, or to another source.

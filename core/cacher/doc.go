@@ -20,7 +20,8 @@
 //     (rules C6, C7). There is no storage to fall back to.
 //   - A list or watch without a resource version reads the newest version in the
 //     cache (rules C12, C36).
-//   - A relist sends watches the difference instead of ending them (rule C3).
+//   - A relist sends watches the difference instead of ending them (rule C3), except
+//     Kubernetes watches with a deletion in the difference.
 //
 // A Cacher is not safe for concurrent use.
 package cacher

@@ -44,20 +44,25 @@ func (d *dumb) change(rv api.ResourceVersion, key, text string) {
 	}
 }
 
-// relist sets a new state and records its differences from the old state.
+// relist sets a new state and records its differences from the old state. Deletions have the
+// version before rv, unless the old state has it.
 func (d *dumb) relist(rv api.ResourceVersion, next map[string]string) {
 	var changes []dumbEvent
+	deleted := rv - 1
+	if deleted <= d.rv {
+		deleted = rv
+	}
 	for _, key := range slices.Sorted(maps.Keys(next)) {
 		if d.state[key] != next[key] {
 			changes = append(changes, dumbEvent{rv: rvOf(next[key]), key: key, before: d.state[key], after: next[key], relist: true})
 		}
 	}
-	slices.SortStableFunc(changes, func(a, b dumbEvent) int { return int(a.rv) - int(b.rv) })
 	for _, key := range slices.Sorted(maps.Keys(d.state)) {
 		if next[key] == "" {
-			changes = append(changes, dumbEvent{rv: rv, key: key, before: d.state[key], relist: true, unknown: true})
+			changes = append(changes, dumbEvent{rv: deleted, key: key, before: d.state[key], relist: true, unknown: true})
 		}
 	}
+	slices.SortStableFunc(changes, func(a, b dumbEvent) int { return int(a.rv) - int(b.rv) })
 	d.events = append(d.events, changes...)
 	d.state, d.states = maps.Clone(next), nil
 	d.remember(rv)

@@ -123,7 +123,7 @@ func (l *Listing) Delete(key api.Key, rv api.ResourceVersion) {
 
 // End replaces the state with the list in one step, and sets the resource version to rv
 // (rules H6, R11). Watches receive the difference as events in order of resource version.
-// Missed changes and deletions follow, as events at rv.
+// A watch with [api.PolicyTerminate] that would receive a deletion ends (rule C3).
 //
 // If rv is older than the current version, the source has gone back in time. All watches
 // end, because no event sequence leads to the new state. Watches that started at a
@@ -210,28 +210,34 @@ func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 	}
 }
 
-// difference returns the changes from the old state to the current one. The events add no
-// references, so they are valid only until old is cleared.
+// difference returns the changes from the old state to the current one, whose version is
+// rv. The events add no references, so they are valid only until old is cleared.
+//
+// The versions of missed changes and of deletions are unknown. These events have the version
+// before rv, and a change at rv itself comes last. A consumer that resumes after any other
+// event receives a 410, because the history starts at rv. If only one version follows the
+// old state, all events have that version.
 func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.Event {
+	unknown := max(rv-1, c.at.Version+1)
 	var changes []history.Event
 	c.state.Ascend("", func(ref store.Ref) bool {
 		if previous := old.Get(c.arena.Key(ref)); previous != ref {
 			at := c.arena.ResourceVersion(ref)
 			if at <= c.at.Version {
-				at = rv
+				at = unknown
 			}
 			changes = append(changes, history.Event{ResourceVersion: at, Current: ref, Previous: previous, Millis: c.at.Now})
 		}
 		return true
 	})
-	lite.Sort(changes, func(a, b *history.Event) bool { return a.ResourceVersion < b.ResourceVersion })
 	old.Ascend("", func(ref store.Ref) bool {
 		if c.state.Get(c.arena.Key(ref)) == 0 {
 			changes = append(changes, history.Event{
-				ResourceVersion: rv, Previous: ref, Millis: c.at.Now, FinalStateUnknown: true,
+				ResourceVersion: unknown, Previous: ref, Millis: c.at.Now, FinalStateUnknown: true,
 			})
 		}
 		return true
 	})
+	lite.Sort(changes, func(a, b *history.Event) bool { return a.ResourceVersion < b.ResourceVersion })
 	return changes
 }

@@ -1,6 +1,7 @@
 package cacher_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
 )
 
 // observer records its notifications and checks the state during each.
@@ -60,7 +62,9 @@ func TestObserversSeeEveryChange(t *testing.T) {
 
 func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 	w := listed(t, 10, "ns/same rv=1 app=web", "ns/changed rv=2 app=web", "ns/gone rv=3 app=web", "ns/left rv=4 app=web")
-	x, web := w.start(since("10")), w.start(cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", "")})
+	x, web := w.start(stalling("10")), w.start(cacher.WatchOptions{
+		ResourceVersion: "10", Selection: objects.Select("app=web", ""), Policy: api.PolicyStall,
+	})
 	w.do("ns/a rv=11")
 	w.take(x)
 	w.take(web)
@@ -80,9 +84,9 @@ func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 
 	assert.Equal(t, []string{"replaced by ns/a@11 ns/changed@15 ns/left@17 ns/new@19 ns/same@1"}, o.seen)
 	assert.Equal(t, []string{
-		"MODIFIED ns/changed@15", "MODIFIED ns/left@17", "ADDED ns/new@19", "DELETED ns/gone@20 unknown",
+		"MODIFIED ns/changed@15", "MODIFIED ns/left@17", "ADDED ns/new@19", "DELETED ns/gone@19 unknown",
 	}, w.take(x), "in version order, deletions last, no events for unchanged objects")
-	assert.Equal(t, []string{"MODIFIED ns/changed@15", "DELETED ns/left@17", "DELETED ns/gone@20 unknown"}, w.take(web))
+	assert.Equal(t, []string{"MODIFIED ns/changed@15", "DELETED ns/left@17", "DELETED ns/gone@19 unknown"}, w.take(web))
 	assert.Equal(t, generation+1, w.Window().Generation())
 	_, ok = w.Listing().Len()
 	assert.False(t, ok)
@@ -93,6 +97,83 @@ func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 	w.do("ns/a rv=21")
 	assert.Equal(t, []string{"MODIFIED ns/a@21"}, w.take(x))
 	w.assertNoLeak()
+}
+
+// Only the policies of clients in the same process deliver the deletions that a relist
+// found. A client of the Kubernetes API might lose its connection between two events, resume
+// after the first, and miss the rest.
+func TestC3_RelistEndsKubernetesWatchesThatMissedADeletion(t *testing.T) {
+	w := listed(t, 10, "ns/changed rv=2 app=web", "ns/gone rv=3 app=web", "ns/left rv=4 app=db")
+	all, web := w.start(since("10")), w.start(cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", "")})
+	db := w.start(cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=db", "")})
+	stalling, merging := w.start(stalling("10")), w.start(conflating("10"))
+	w.list(20, "ns/changed rv=15 app=web", "ns/left rv=17 app=web")
+
+	for _, x := range []*watcher.Watcher{all, web} {
+		assert.Empty(t, w.take(x), "not even the changes whose versions are known")
+		assert.True(t, x.Finished())
+		assert.Equal(t, api.WatchEndOvertaken, x.Ending().Reason)
+		assert.ErrorIs(t, x.Status(), api.Expired(""))
+	}
+	assert.Equal(t, []string{"DELETED ns/left@17"}, w.take(db), "an object that no longer matches is not deleted")
+	for _, x := range []*watcher.Watcher{stalling, merging} {
+		assert.Equal(t, []string{"MODIFIED ns/changed@15", "MODIFIED ns/left@17", "DELETED ns/gone@19 unknown"}, w.take(x))
+	}
+	w.do("ns/left rv=21 app=db")
+	assert.Equal(t, []string{"ADDED ns/left@21"}, w.take(db))
+	w.assertNoLeak()
+}
+
+// G8: a consumer that stops after any event of a relist and resumes after the version
+// of that event either receives the rest or a 410.
+func TestG8_ResumingInsideARelistLosesNothing(t *testing.T) {
+	for name, lists := range map[string]struct {
+		rv    api.ResourceVersion
+		items []string
+	}{
+		"deletions":                     {20, []string{"ns/b rv=2"}},
+		"the newest object is the list": {20, []string{"ns/b rv=20", "ns/e rv=15"}},
+		"an older version":              {20, []string{"ns/a rv=9", "ns/b rv=11", "ns/d rv=4"}},
+		"the next version":              {11, []string{"ns/a rv=1", "ns/b rv=2", "ns/c rv=3"}},
+		"everything":                    {20, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for taken := 0; ; taken++ {
+				w := listed(t, 10, "ns/a rv=1", "ns/b rv=2", "ns/c rv=3", "ns/d rv=4")
+				state := map[string]bool{"ns/a": true, "ns/b": true, "ns/c": true, "ns/d": true}
+				x := w.start(stalling("10"))
+				w.list(lists.rv, lists.items...)
+				last, n := "10", 0
+				for ; n < taken; n++ {
+					d, ok := x.Take()
+					if !ok {
+						break
+					}
+					last = d.ResourceVersion.String()
+					state[string(w.Arena().Key(d.Content))] = d.Type != api.Deleted
+					w.Arena().Release(d.Content)
+					x.Run()
+				}
+				resumed, status := w.tryStart(stalling(last))
+				if status == nil {
+					for _, event := range w.take(resumed) {
+						fields := strings.Fields(event)
+						key, _, _ := strings.Cut(fields[1], "@")
+						state[key] = fields[0] != "DELETED"
+					}
+					for key, exists := range state {
+						assert.Equal(t, w.State().Get(api.Key(key)) != 0, exists, "%s, after %d events and from %s", key, n, last)
+					}
+				} else {
+					assert.Equal(t, 410, status.Code)
+				}
+				if n < taken {
+					assert.Positive(t, n, "the relist changed nothing")
+					return
+				}
+			}
+		})
+	}
 }
 
 func TestUnfinishedListHasNoEffect(t *testing.T) {
@@ -161,7 +242,7 @@ func TestW33_RelistEndsUnreadHistory(t *testing.T) {
 		w.do("ns/a rv=" + (w.ResourceVersion() + 1).String())
 	}
 	x := w.start(since("10")) // reads one hundred events
-	w.list(200)
+	w.list(200, "ns/a rv=111")
 	assert.Len(t, w.take(x), 100)
 	assert.True(t, x.Finished())
 	w.assertNoLeak()
@@ -174,11 +255,11 @@ func TestH17_RelistAfterTheHistoryWasRead(t *testing.T) {
 	for range 12 {
 		w.do("ns/a rv=" + (w.ResourceVersion() + 1).String())
 	}
-	x := w.start(since("10"))
+	x := w.start(conflating("10"))
 	w.list(30, "ns/b rv=29")
 	after := w.take(x)
 	assert.Len(t, after, 14)
-	assert.Equal(t, []string{"MODIFIED ns/a@22", "ADDED ns/b@29", "DELETED ns/a@30 unknown"}, after[11:])
+	assert.Equal(t, []string{"MODIFIED ns/a@22", "ADDED ns/b@29", "DELETED ns/a@29 unknown"}, after[11:])
 	assert.False(t, x.Finished())
 }
 

@@ -123,8 +123,17 @@ func (d *Dispatcher) ForgetHistory(rv api.ResourceVersion) {
 
 // OfferAll delivers the events of a relist, which are not in the window. It skips objects
 // whose resource version is unchanged. Only the stored form of such an object differs,
-// for example because the object now has a body.
+// for example because the object now has a body. OfferAll first ends the watches that a
+// deletion ends, so that they receive no part of the relist.
 func (d *Dispatcher) OfferAll(events []history.Event) {
+	for i := range events {
+		if e := &events[i]; e.FinalStateUnknown {
+			for _, found := range d.index.Find(e) {
+				found.Value.EndBeforeDeletion(e)
+				d.run(found.Value)
+			}
+		}
+	}
 	for i := range events {
 		if e := &events[i]; !d.sameRevision(e.Current, e.Previous) {
 			for _, found := range d.index.Find(e) {

@@ -148,7 +148,7 @@ func TestR3ATokenThatExpiresLeadsToOneListWithoutPages(t *testing.T) {
 
 func TestP18_ExpiredWatchIsListedAgain(t *testing.T) {
 	r := following(t, 6)
-	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
+	r.step(&wire.OpenWatch{Watch: 1, Collection: 1, Policy: api.PolicyStall})
 	r.events = nil
 	r.cut(func() {
 		r.server.put("ns-0/pod-0", "web", 1)

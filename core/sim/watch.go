@@ -71,7 +71,7 @@ func (r *reader) openWatch(c *collection, f wire.OpenWatch, follow bool, before 
 		Scope:  c.filter,
 		Filter: check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector},
 		Start:  check.FromState, Bookmarks: f.Bookmarks,
-		Conflating: f.Policy == api.PolicyConflate, Limited: f.Credit > 0,
+		Conflating: f.Policy == api.PolicyConflate, Kubernetes: f.Policy == api.PolicyTerminate, Limited: f.Credit > 0,
 	}
 	switch {
 	case f.SendInitialEvents == api.True:
@@ -155,6 +155,7 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 	} else {
 		e.Key = api.Key(string([]byte(f.Item.Envelope.Key())))
 		e.Object = versionOf(schemaOf(w.kind), r.schema(w.kind), e.ResourceVersion, f.Item.Labels, f.Item.Envelope)
+		e.Unknown = f.Item.Flags&api.FinalStateUnknown != 0
 		r.checkPrevious(w, e, f.Previous)
 		w.apply(e)
 		r.checkBody(w.kind, &f.Item, f.Type == api.Deleted, w.open.Bodies)
@@ -235,7 +236,14 @@ func (r *reader) checkEnd(w *watch) {
 	case api.WatchEndSlowConsumer:
 		possible = policy == api.PolicyTerminate && w.Limited
 	case api.WatchEndOvertaken:
-		possible = w.Limited && (policy != api.PolicyStall || r.couldBeOvertaken(w))
+		switch policy {
+		case api.PolicyTerminate:
+			possible = w.Limited || r.relisted(w) > 0
+		case api.PolicyConflate:
+			possible = w.Limited
+		case api.PolicyStall:
+			possible = w.Limited && r.couldBeOvertaken(w)
+		}
 		if policy == api.PolicyStall {
 			r.world.saw(WatchOvertaken)
 		}
@@ -263,12 +271,6 @@ const leastHistory = 4
 // the last delivered event. Undelivered changes in the revision of that event count as
 // well.
 func (r *reader) couldBeOvertaken(w *watch) bool {
-	relists := 0
-	for _, relist := range w.epoch.relists {
-		if relist.To >= w.last { // some of its deletions may be undelivered
-			relists++
-		}
-	}
 	log := w.epoch.source.logs[w.kind]
 	begun := log.ChangesAfter(max(w.last, 1) - 1)
 	for _, e := range w.Events {
@@ -277,7 +279,17 @@ func (r *reader) couldBeOvertaken(w *watch) bool {
 		}
 	}
 	changes := max(log.ChangesAfter(w.last), begun) // deletions found by a relist have the version of the relist too
-	return relists > 1 || changes > min(r.config.MaxHistory, leastHistory)
+	return r.relisted(w) > 1 || changes > min(r.config.MaxHistory, leastHistory)
+}
+
+// relisted counts the relists of which the watch may not have delivered all changes.
+func (r *reader) relisted(w *watch) (relists int) {
+	for _, relist := range w.epoch.relists {
+		if relist.To >= w.last {
+			relists++
+		}
+	}
+	return relists
 }
 
 // leastQueue is the minimum queue capacity of a watch, in events.

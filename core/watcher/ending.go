@@ -78,3 +78,9 @@ func (w *Watcher) endCrowded() {
 	w.expire(api.WatchEndOvertaken, "the collection was listed twice before the consumer of the watch accepted the changes of the first list, "+
 		strconv.Itoa(w.in.len())+" of which wait; list again and watch from the list's resourceVersion", false)
 }
+
+// endRelisted ends a watch of which a relist found a deletion.
+func (w *Watcher) endRelisted() {
+	w.expire(api.WatchEndOvertaken, "the collection was listed again, and objects were deleted at unknown versions; "+
+		"list again and watch from the list's resourceVersion", false)
+}

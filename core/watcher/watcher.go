@@ -162,6 +162,23 @@ func (w *Watcher) BeginRelist() {
 	}
 }
 
+// EndBeforeDeletion ends a watch with [api.PolicyTerminate] if it would have to deliver the
+// given deletion, which a relist found. The version of the deletion is unknown. A client
+// of the Kubernetes API whose connection breaks resumes after the last version that it
+// received, possibly at another server. After a part of the relist it would miss the
+// deletion.
+func (w *Watcher) EndBeforeDeletion(e *history.Event) {
+	if w.opt.Policy != api.PolicyTerminate || !w.admits(e) {
+		return
+	}
+	if !w.filter.Exhausted() { // otherwise the filter cannot exclude the deletion
+		if _, _, ok := w.filter.Convert(e); !ok {
+			return
+		}
+	}
+	w.endRelisted()
+}
+
 // AddDifference admits a change that a relist found. All changes of a relist are added before
 // any consumer can take one, so they may exceed the queue limit. The number of changes is
 // bounded by the number of objects, and changes of only one relist may wait at a time.

@@ -45,7 +45,8 @@ const (
 	// watch by then.
 	Stall WatchPolicy = "stall"
 	// Terminate ends the watch with 410 when the buffer is full, as Kubernetes does. The
-	// consumer may resume from the last resource version that it received.
+	// consumer may resume from the last resource version that it received. The watch also
+	// ends if a relist found the deletion of one of its objects.
 	Terminate WatchPolicy = "terminate"
 	// Conflate keeps only the newest state of each object.
 	Conflate WatchPolicy = "conflate"

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -108,6 +109,35 @@ func TestP6_P18_AVersionThatIsTooOldIsAnErrorFrameAndTheEnd(t *testing.T) {
 		assert.Equal(t, "v1", f.Object["apiVersion"])
 		assert.Equal(t, "too old resource version: 2 (6)", f.Object["message"])
 		watch.ends()
+	})
+}
+
+// A client whose connection breaks resumes after the last version that it received. The
+// versions of deletions that a relist found are unknown, so a client that resumes after
+// the first of them would miss the second. The watch ends instead.
+func TestC3_RelistThatFoundDeletionsEndsTheWatchesOfThoseObjects(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		w.put("a/two", "web")
+		rv := w.put("a/three", "db")
+		all := w.watch("/api/v1/pods?watch=1&resourceVersion=" + rv.String())
+		defer all.close()
+		db := w.watch("/api/v1/pods?watch=1&labelSelector=app%3Ddb&resourceVersion=" + rv.String())
+		defer db.close()
+		w.source.Fail(errors.New("the connection broke"))
+		synctest.Wait()
+		w.put("a/three", "db")
+		w.source.Delete(pods, "a/one")
+		w.source.Delete(pods, "a/two")
+		require.NoError(t, w.source.Compact(w.source.Revision()))
+
+		f := all.next()
+		assert.Equal(t, "ERROR 410 Expired", format(f))
+		assert.Contains(t, f.Object["message"], "objects were deleted at unknown versions; list again")
+		all.ends()
+		assert.Equal(t, "MODIFIED three 5", db.formatNext())
+		w.put("a/three", "web")
+		assert.Equal(t, "DELETED three 8", db.formatNext())
 	})
 }
 

@@ -150,7 +150,9 @@ export interface WatchOptions extends Selectors {
    *   {@link ConnectOptions.maxHistory}.
    * - `"conflate"`: the watch skips intermediate states, and delivers the latest state of each
    *   object.
-   * - `"terminate"`: the watch ends with a 410 when its queue is full, as in Kubernetes.
+   * - `"terminate"`: the watch ends with a 410 when its queue is full, as in Kubernetes. It also
+   *   ends if the collection was listed again because its history was lost, and one of the objects
+   *   of the watch no longer exists.
    */
   policy?: "stall" | "terminate" | "conflate";
   /**
@@ -197,7 +199,8 @@ export type WatchEvent<T extends object = KubeObject> =
  *   if the collection did not reach it in time, and 400 for invalid options. The code is 403 if the
  *   user may not read the collection, and 404 if the resource does not exist.
  * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full (410).
- * - `Overtaken`: the history evicted the next event of the watch while the watch was paused (410).
+ * - `Overtaken`: the history evicted the next event of the watch while the watch was paused, or it
+ *   never had the event, see {@link WatchOptions.policy} (410).
  * - `HistoryLost`: the source lost the history of the resource version, or the engine now follows a
  *   different source (410).
  * - `Corrupt`: the restored state of the collection is corrupt (410).

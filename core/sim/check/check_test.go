@@ -40,11 +40,11 @@ func number(s string) api.ResourceVersion {
 }
 
 // events parses a text such as "A a@1, M a@2, D b@4, B @4, E @1 | ...". The letters
-// stand for added, modified, deleted, bookmark and end marker. A bar ends a delivery.
+// stand for added, modified, deleted, bookmark, end marker, and deleted at an unknown version. A bar ends a delivery.
 // An event has the content of its version in the history, unless "=app" sets another
 // app label.
 func events(l *check.Log, text string) []check.Event {
-	types := map[string]api.EventType{"A": api.Added, "M": api.Modified, "D": api.Deleted, "B": api.Bookmark, "E": api.Bookmark}
+	types := map[string]api.EventType{"A": api.Added, "M": api.Modified, "D": api.Deleted, "B": api.Bookmark, "E": api.Bookmark, "U": api.Deleted}
 	var list []check.Event
 	for batch, part := range strings.Split(text, "|") {
 		for _, word := range strings.Split(part, ",") {
@@ -54,11 +54,11 @@ func events(l *check.Log, text string) []check.Event {
 			}
 			key, rv, _ := strings.Cut(w[1], "@")
 			rv, app, other := strings.Cut(rv, "=")
-			e := check.Event{Type: types[w[0]], Key: api.Key(key), ResourceVersion: number(rv), End: w[0] == "E", Batch: batch}
+			e := check.Event{Type: types[w[0]], Key: api.Key(key), ResourceVersion: number(rv), End: w[0] == "E", Unknown: w[0] == "U", Batch: batch}
 			switch {
 			case other:
 				e.Object = &check.Object{UID: key, Labels: map[string]string{"app": app}}
-			case w[0] == "D":
+			case e.Type == api.Deleted:
 				e.Object = l.Before(e.Key, e.ResourceVersion)
 				for back := e.ResourceVersion; e.Object == nil && back > 0; back-- {
 					e.Object = l.Before(e.Key, back)
@@ -126,7 +126,7 @@ func TestValidators(t *testing.T) {
 		{"from the future", complete(fromVersion(9)), "", nil},
 		{"bookmarks between revisions", complete(fromVersion(1)), "M a@2, B @2 | M a@3, A c@3, B @3, B @3 | D b@4 | M a@5, B @9", nil},
 		{"several revisions at once", complete(fromVersion(1)), "M a@2, M a@3, A c@3, D b@4, M a@5", nil},
-		{"a relist delivers the difference", complete(relisted(fromState(), 1, 5)), "A a@1, A b@1, E @1 | A c@3, M a@5, D b@5", nil},
+		{"a relist delivers the difference", complete(relisted(fromState(), 1, 5)), "A a@1, A b@1, E @1 | A c@3, U b@4, M a@5", nil},
 		{"a relist with a selector", complete(web(relisted(fromState(), 2, 4))), "A a@1, E @1 | M a@2 | D a@3, A c@3 | A a@5", nil},
 		{"a relist that changes nothing", complete(relisted(fromVersion(4), 4, 4)), "M a@5", nil},
 		{"conflated", complete(with(fromVersion(1), conflate)), "A c@3 | D b@4, M a@5, B @5", nil},
@@ -137,12 +137,12 @@ func TestValidators(t *testing.T) {
 			"A a@3, A b@1, A c@3 | D b@4 | M a@5", nil},
 		{"from the future, with bookmarks", fromVersion(9), "B @9, B @12", nil},
 		{"from now, wherever that was", with(fromState(), func(w *check.Watch) { w.Start, w.Opened, w.Started = check.FromNow, 2, 4 }), "D b@4 | M a@5, B @5", nil},
-		{"a relist from the state that the watch is ahead of", complete(relisted(fromVersion(3), 1, 5)), "M a@5, D b@5", nil},
+		{"a relist from the state that the watch is ahead of", complete(relisted(fromVersion(3), 1, 5)), "U b@4, M a@5", nil},
 		{"two relists", complete(with(fromVersion(1), func(w *check.Watch) { w.Relists = []check.Relist{{From: 1, To: 2}, {From: 3, To: 5}} })),
-			"M a@2 | M a@3, A c@3 | M a@5, D b@5", nil},
+			"M a@2 | M a@3, A c@3 | U b@4, M a@5", nil},
 		{"relists before the watch", complete(with(fromVersion(4), func(w *check.Watch) { w.Relists = []check.Relist{{From: 1, To: 3}, {From: 3, To: 4}} })), "M a@5", nil},
 		{"conflating, and fast enough", complete(with(fromVersion(2), func(w *check.Watch) { w.Conflating = true })), "M a@3, A c@3 | D b@4 | M a@5", nil},
-		{"conflated from the state", complete(with(fromState(), conflate)), "A a@1, A b@1, E @1 | A c@3, D b@4, M a@5", nil},
+		{"conflated from the state", complete(with(fromState(), conflate)), "A a@1, A b@1, E @1 | A c@3, U b@4, M a@5", nil},
 		{"conflated, complete before it began", with(fromVersion(4), func(w *check.Watch) { conflate(w); w.Complete = 3 }), "", nil},
 		{"conflated from now", with(fromState(), func(w *check.Watch) {
 			conflate(w)
@@ -184,7 +184,7 @@ func TestValidators(t *testing.T) {
 		// Atomic.
 		{"a revision split", fromVersion(2), "M a@3 | A c@3", check.ErrAtomic},
 		{"a split without a slow watch", with(fromVersion(2), func(w *check.Watch) { w.Conflating = true }), "M a@3 | A c@3", check.ErrAtomic},
-		{"a relist split", relisted(fromVersion(1), 1, 5), "A c@3 | M a@5, D b@5", check.ErrAtomic},
+		{"a relist split", relisted(fromVersion(1), 1, 5), "A c@3 | U b@4, M a@5", check.ErrAtomic},
 
 		// Resumable.
 		{"the version itself again", fromVersion(2), "M a@2, M a@3, A c@3", check.ErrResumable},
@@ -192,6 +192,11 @@ func TestValidators(t *testing.T) {
 		{"an older version", fromVersion(3), "M a@2, D b@4", check.ErrResumable},
 		{"conflating, and yet the first is missing", with(fromVersion(1), func(w *check.Watch) { w.Conflating = true }), "M a@3, A c@3", check.ErrResumable},
 		{"the first event of a revision is missing", fromVersion(2), "A c@3 | D b@4", check.ErrResumable},
+
+		// Continuable.
+		{"deletions at the version of the list", relisted(fromVersion(1), 1, 5), "A c@3, M a@5, U b@5", check.ErrContinuable},
+		{"a Kubernetes watch with a deletion at an unknown version", with(relisted(fromVersion(1), 1, 5), func(w *check.Watch) { w.Kubernetes = true }),
+			"A c@3, U b@4", check.ErrContinuable},
 
 		// PrevState.
 		{"added over an object", fromVersion(1), "M a@2 | A a@3, A c@3", check.ErrPrevState},

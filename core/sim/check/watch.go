@@ -32,6 +32,8 @@ type Request struct {
 	Bookmarks       bool
 	// Conflating means that several changes to an object may be delivered as one.
 	Conflating bool
+	// Kubernetes means that the watch has the policy of Kubernetes.
+	Kubernetes bool
 	// Limited means that missing credit may delay deliveries and split them
 	// anywhere.
 	Limited bool
@@ -51,6 +53,7 @@ type Event struct {
 	ResourceVersion api.ResourceVersion
 	Object          *Object
 	End             bool // the bookmark marks the end of the initial events
+	Unknown         bool // a relist found the deletion
 	Batch           int
 }
 
@@ -88,6 +91,7 @@ var (
 	ErrAtomic       = errors.New("atomic: a revision is split over deliveries")
 	ErrBookmarkable = errors.New("bookmarkable: a bookmark is overtaken or overtakes")
 	ErrResumable    = errors.New("resumable: the watch does not start right after its version")
+	ErrContinuable  = errors.New("continuable: a watch that continues after an event misses the next one")
 	ErrReliable     = errors.New("reliable: the events are not the changes of the source")
 	ErrPrevState    = errors.New("prevState: an event does not lead from the watcher's state to a true state")
 	ErrFold         = errors.New("fold: at a bookmark, the events do not add up to the list")
@@ -103,7 +107,7 @@ func violated(err error, w *Watch, format string, args ...any) error {
 type Validator func(*Log, *Watch) error
 
 // Validators contains the validators of a single watch, the most informative first.
-var Validators = []Validator{Filtered, Unique, Ordered, Bookmarkable, Atomic, Resumable, PrevState, Folded, Reliable}
+var Validators = []Validator{Filtered, Unique, Ordered, Bookmarkable, Atomic, Resumable, Continuable, PrevState, Folded, Reliable}
 
 // All validates every watch separately, and compares each watch with the others. All
 // watches must be of one reader and collection, so they have the same Relists.
@@ -205,10 +209,11 @@ func Expected(l *Log, r *Request, relists []Relist, from api.ResourceVersion) []
 			continue
 		}
 		add(gap.From)
+		deleted := max(gap.To-1, gap.From+1)
 		if at > gap.From { // the watch started after the version that the reader relisted from
 			gap.From = at
 		}
-		events = append(events, difference(l, r, gap)...)
+		events = append(events, difference(l, r, gap, deleted)...)
 		at = gap.To
 	}
 	add(^api.ResourceVersion(0))
@@ -228,9 +233,10 @@ func convert(r *Request, key api.Key, previous, current *Object, rv api.Resource
 	return Event{}, false
 }
 
-// difference returns the events of a relist: new and changed objects in the order of
-// versions, then deletions, with the version of the new list.
-func difference(l *Log, r *Request, gap Relist) []Event {
+// difference returns the events of a relist in the order of versions: new and changed
+// objects, and deletions. Deletions have the version before the new list, unless the old
+// state has it.
+func difference(l *Log, r *Request, gap Relist, deleted api.ResourceVersion) []Event {
 	var changed, gone []Event
 	for _, key := range l.keys {
 		previous, current := l.At(key, gap.From), l.At(key, gap.To)
@@ -241,12 +247,13 @@ func difference(l *Log, r *Request, gap Relist) []Event {
 			if e, ok := convert(r, key, previous, current, current.ResourceVersion); ok {
 				changed = append(changed, e)
 			}
-		} else if e, ok := convert(r, key, previous, nil, gap.To); ok {
+		} else if e, ok := convert(r, key, previous, nil, deleted); ok {
 			gone = append(gone, e)
 		}
 	}
+	changed = append(changed, gone...)
 	slices.SortStableFunc(changed, func(a, b Event) int { return cmp.Compare(a.ResourceVersion, b.ResourceVersion) })
-	return append(changed, gone...)
+	return changed
 }
 
 func same(a, b Event) bool {
