@@ -128,7 +128,7 @@ func (l *Listing) Delete(key api.Key, rv api.ResourceVersion) {
 // If rv is older than the current version, the source has gone back in time. All watches
 // end, because no event sequence leads to the new state. Watches that started at a
 // version between the current one and rv also end, because the difference does not match
-// what their consumers missed.
+// what their consumers missed. If rv is the current version, a difference ends all watches.
 func (l *Listing) End(rv api.ResourceVersion, now int64) {
 	c := l.cacher
 	c.at.Now = max(c.at.Now, now)
@@ -150,6 +150,9 @@ func (l *Listing) End(rv api.ResourceVersion, now int64) {
 	var changes []history.Event
 	if c.watches.Len() > 0 {
 		changes = c.difference(old, rv)
+	}
+	if rv == c.at.Version && len(changes) > 0 {
+		c.watches.Fail(otherHistory(), nil)
 	}
 	c.followers.EndRests()
 	c.watches.ForgetHistory(rv)
@@ -211,18 +214,23 @@ func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 }
 
 // difference returns the changes from the old state to the current one, whose version is
-// rv. The events add no references, so they are valid only until old is cleared.
+// rv. The events add no references, so they are valid only until old is cleared. Objects of
+// the same version are unchanged. Only their stored form may differ, for example
+// because an object now has a body.
 //
 // The versions of missed changes and of deletions are unknown. These events have the version
 // before rv, and a change at rv itself comes last. A consumer that resumes after any other
-// event receives a 410, because the history starts at rv. If only one version follows the
-// old state, all events have that version.
+// event receives a 410, because the history starts at rv. If rv directly follows the version
+// of the old state, all events have the version rv.
 func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.Event {
-	unknown := max(rv-1, c.at.Version+1)
+	unknown := rv
+	if rv > c.at.Version+1 {
+		unknown = rv - 1
+	}
 	var changes []history.Event
 	c.state.Ascend("", func(ref store.Ref) bool {
-		if previous := old.Get(c.arena.Key(ref)); previous != ref {
-			at := c.arena.ResourceVersion(ref)
+		previous, at := old.Get(c.arena.Key(ref)), c.arena.ResourceVersion(ref)
+		if previous == 0 || c.arena.ResourceVersion(previous) != at {
 			if at <= c.at.Version {
 				at = unknown
 			}

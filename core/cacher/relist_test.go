@@ -176,6 +176,32 @@ func TestG8_ResumingInsideARelistLosesNothing(t *testing.T) {
 	}
 }
 
+// A source that lists another state at the same version contradicts itself. No event has a
+// version that leads from one state to the other.
+func TestRelistAtTheSameVersionWithAnotherStateEndsWatches(t *testing.T) {
+	for name, items := range map[string][]string{
+		"an object is missing":     {"ns/a rv=1"},
+		"an object is new":         {"ns/a rv=1", "ns/b rv=2", "ns/c rv=3"},
+		"another version":          {"ns/a rv=9", "ns/b rv=2"},
+		"the newest version":       {"ns/a rv=10", "ns/b rv=2"},
+		"the same, with more data": {`ns/a rv=1 body={"kind":"Pod"}`, "ns/b rv=2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := listed(t, 10, "ns/a rv=1", "ns/b rv=2")
+			watches := []*watcher.Watcher{w.start(since("10")), w.start(stalling("10")), w.start(conflating("10"))}
+			w.list(10, items...)
+			for _, x := range watches {
+				assert.Empty(t, w.take(x))
+				assert.Equal(t, name != "the same, with more data", x.Finished())
+			}
+			if watches[0].Finished() {
+				assert.ErrorIs(t, watches[0].Status(), api.Expired(""))
+			}
+			w.assertNoLeak()
+		})
+	}
+}
+
 func TestUnfinishedListHasNoEffect(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	w.Listing().Begin()
@@ -227,12 +253,14 @@ func TestRelistWithOtherBodies(t *testing.T) {
 // A relist can contain versions that are older than the last event of a watch. The
 // watch missed these versions and receives them last.
 func TestRelistSendsMissedChanges(t *testing.T) {
-	w := listed(t, 10, "ns/a rv=1")
-	x := w.start(since("10"))
+	w := listed(t, 10, "ns/a rv=1 app=web")
+	x, web := w.start(since("10")), w.start(cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", "")})
 	w.do("ns/b rv=15")
 	w.take(x)
-	w.list(20, "ns/a rv=12", "ns/b rv=15", "ns/c rv=13", "ns/d rv=16")
+	w.list(20, "ns/a rv=12 app=db", "ns/b rv=15", "ns/c rv=13", "ns/d rv=16")
 	assert.Equal(t, []string{"ADDED ns/d@16", "MODIFIED ns/a@12", "ADDED ns/c@13"}, w.take(x))
+	assert.Empty(t, w.take(web), "C3: an object left its selection at an unknown version")
+	assert.ErrorIs(t, web.Status(), api.Expired(""))
 	w.assertNoLeak()
 }
 

@@ -121,13 +121,12 @@ func (d *Dispatcher) ForgetHistory(rv api.ResourceVersion) {
 	d.dispatched = d.window.End()
 }
 
-// OfferAll delivers the events of a relist, which are not in the window. It skips objects
-// whose resource version is unchanged. Only the stored form of such an object differs,
-// for example because the object now has a body. OfferAll first ends the watches that a
-// deletion ends, so that they receive no part of the relist.
+// OfferAll delivers the events of a relist, which are not in the window. It first ends the
+// watches that a deletion at an unknown version ends, so that they receive no part of
+// the relist.
 func (d *Dispatcher) OfferAll(events []history.Event) {
 	for i := range events {
-		if e := &events[i]; e.FinalStateUnknown {
+		if e := &events[i]; e.Current == 0 || d.arena.ResourceVersion(e.Current) != e.ResourceVersion {
 			for _, found := range d.index.Find(e) {
 				found.Value.EndBeforeDeletion(e)
 				d.run(found.Value)
@@ -135,17 +134,12 @@ func (d *Dispatcher) OfferAll(events []history.Event) {
 		}
 	}
 	for i := range events {
-		if e := &events[i]; !d.sameRevision(e.Current, e.Previous) {
-			for _, found := range d.index.Find(e) {
-				found.Value.AddDifference(e)
-				d.run(found.Value)
-			}
+		e := &events[i]
+		for _, found := range d.index.Find(e) {
+			found.Value.AddDifference(e)
+			d.run(found.Value)
 		}
 	}
-}
-
-func (d *Dispatcher) sameRevision(a, b store.Ref) bool {
-	return a != 0 && b != 0 && d.arena.ResourceVersion(a) == d.arena.ResourceVersion(b)
 }
 
 // Fail ends watches with the given status, which must be a 410. It ends the watches that

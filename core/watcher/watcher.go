@@ -163,7 +163,7 @@ func (w *Watcher) BeginRelist() {
 }
 
 // EndBeforeDeletion ends a watch with [api.PolicyTerminate] if it would have to deliver the
-// given deletion, which a relist found. The version of the deletion is unknown. A client
+// given event as a deletion. The event is of a relist, and its version is unknown. A client
 // of the Kubernetes API whose connection breaks resumes after the last version that it
 // received, possibly at another server. After a part of the relist it would miss the
 // deletion.
@@ -172,7 +172,7 @@ func (w *Watcher) EndBeforeDeletion(e *history.Event) {
 		return
 	}
 	if !w.filter.Exhausted() { // otherwise the filter cannot exclude the deletion
-		if _, _, ok := w.filter.Convert(e); !ok {
+		if t, _, ok := w.filter.Convert(e); !ok || t != api.Deleted {
 			return
 		}
 	}

@@ -209,7 +209,10 @@ func Expected(l *Log, r *Request, relists []Relist, from api.ResourceVersion) []
 			continue
 		}
 		add(gap.From)
-		deleted := max(gap.To-1, gap.From+1)
+		deleted := gap.To
+		if gap.To > gap.From+1 {
+			deleted--
+		}
 		if at > gap.From { // the watch started after the version that the reader relisted from
 			gap.From = at
 		}
