@@ -105,7 +105,7 @@ func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 func TestC3_RelistEndsKubernetesWatchesThatMissedADeletion(t *testing.T) {
 	w := listed(t, 10, "ns/changed rv=2 app=web", "ns/gone rv=3 app=web", "ns/left rv=4 app=db")
 	all, web := w.start(since("10")), w.start(cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", "")})
-	db := w.start(cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=db", "")})
+	db := w.start(cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app!=web", "")}) // candidate for all objects
 	stalling, merging := w.start(stalling("10")), w.start(conflating("10"))
 	w.list(20, "ns/changed rv=15 app=web", "ns/left rv=17 app=web")
 
