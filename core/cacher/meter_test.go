@@ -101,6 +101,8 @@ func TestAMeteredWatchThatIsOvertakenEndsWith410(t *testing.T) {
 			assert.True(t, m.Finished())
 			require.NotNil(t, m.Status())
 			assert.Equal(t, 410, m.Status().Code)
+			assert.Equal(t, "Overtaken", m.Status().Cause)
+			assert.Equal(t, api.WatchEndOvertaken, m.Ending().Reason)
 			w.assertNoLeak()
 		})
 	}

@@ -358,7 +358,7 @@ func (w *Watcher) Starved() bool {
 
 func (w *Watcher) collect() {
 	if status := w.initial.collectMore(); status != nil {
-		w.Fail(status)
+		w.expire(api.WatchEndOvertaken, status.Message, false)
 	}
 }
 
