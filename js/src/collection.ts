@@ -54,8 +54,8 @@ interface PageOptions {
 }
 
 /**
- * The size of the pages of a list without a limit. A larger page would keep the engine's worker busy
- * for too long, and would enlarge the module's memory, which never shrinks.
+ * The maximum number of objects in a page of a list without a limit. A larger page would keep the
+ * engine's worker busy for too long, and would enlarge the module's memory, which never shrinks.
  */
 const pageLimit = 500;
 
@@ -198,7 +198,10 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     }
   }
 
-  /** Lists up to `most` objects in pages. The first page has the given options. */
+  /**
+   * Lists up to `most` objects in pages, or all objects at once if the page has no limit. The first
+   * page has the given options.
+   */
   async #list(options: ListOptions, page: PageOptions, most = page.limit): Promise<ListResult<T>> {
     const selectors = selection(options);
     const items: T[] = [];

@@ -189,7 +189,7 @@ class Election {
     this.#stepDown();
   }
 
-  /** Ends an unused worker and this page's participation after `lingerMillis`. */
+  /** After `lingerMillis` without use, ends the worker and this page's participation. */
   #endIfUnused(): void {
     clearTimeout(this.#linger);
     if (!this.#used) this.#linger = setTimeout(() => this.#used || this.#end(), lingerMillis);

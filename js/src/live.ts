@@ -263,7 +263,7 @@ export class LiveView extends Live<ViewValue> {
   }
 }
 
-/** The decoded objects of a resource. */
+/** All matching objects of a resource, decoded. */
 export interface ObjectsValue<T extends object = KubeObject> {
   /** The objects, sorted by key. */
   objects: readonly T[];

@@ -12,7 +12,7 @@ export function toObject<T extends object>(item: Item, schema: Schema | undefine
   if (envelope.codec === Codec.none) return metadataOnly(item, envelope, schema) as object as T;
   try {
     const object = JSON.parse(decoder.decode(envelope.body)) as KubeObject;
-    // The body does not contain the resource version of the object, so it is copied from the item.
+    // Stored bodies omit the resource version of the object, so it is set from the item.
     object.metadata.resourceVersion = item.resourceVersion;
     return object as object as T;
   } catch (error) {

@@ -5,7 +5,7 @@ import type { MemberEvents, Membership } from "./member.js";
 // The epoch counts the engine's restarts. The worker drops commands of an older epoch, because they
 // refer to objects of the previous engine.
 
-/** Identifies the engine that a page needs: its connection, user and options. */
+/** Describes the engine that a page needs: its connection, user and options. */
 export interface EngineRequest {
   url: string;
   /** The identity of the page's user; see `identity` in ConnectOptions. */
@@ -104,7 +104,7 @@ export interface PortOptions extends EngineRequest {
   workers: readonly WorkerCandidate[];
   /**
    * The interval between pings of the worker, in milliseconds. A worker that does not respond to
-   * {@link missedPings} in a row is replaced. Default 5000.
+   * {@link missedPings} pings in a row is replaced. Default 5000.
    */
   pingMillis?: number;
 }

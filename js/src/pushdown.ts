@@ -87,8 +87,8 @@ function translate({ name, args: [ref, constant] = [] }: Expression, fields: rea
 
 /**
  * Returns the `sort` option of a view for the order of a query, or undefined if there is none. Only
- * an order by a single property that every object has is supported. The engine and TanStack DB
- * order missing values differently.
+ * an order by a single property that every object has is supported, because the engine and TanStack
+ * DB order missing values differently.
  */
 function sortOf(orderBy: readonly Ordering[], columns: Schema["columns"]): string | undefined {
   const [first, ...more] = orderBy;

@@ -27,7 +27,7 @@ export type { ObjectsValue, ObjectValue, QueryOptions, Scope, ViewValue } from "
 const ClientContext = createContext<WatchglassClient | undefined>(undefined);
 
 /**
- * Provides a client to its child components. The program creates the client once, with
+ * Provides a client to all components below it. The program creates the client once, with
  * `createClient`.
  */
 export function WatchglassProvider({ client, children }: { client: WatchglassClient; children?: ReactNode }): ReactElement {

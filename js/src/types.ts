@@ -251,11 +251,11 @@ export interface Collection<T extends object = KubeObject> {
   onObjectError(listener: (key: string, status: Status) => void): () => void;
   /**
    * Resolves when the collection is live for the first time. Rejects if the collection is closed
-   * before that. The promise remains pending while access is refused (401 or 403) and while the
-   * resource does not exist (404). The collection keeps trying, so the promise can still resolve,
-   * for example after the user signs in or the resource is installed. Programs that must not wait
-   * should observe {@link status}. {@link View.ready}, {@link get} and {@link list} reject instead
-   * of waiting.
+   * before that. The promise remains pending while the state is `forbidden` (401 or 403) and while
+   * the resource does not exist (404). The collection keeps trying, so the promise can still
+   * resolve, for example after the user signs in or the resource is installed. Programs that must
+   * not wait should observe {@link status}. {@link View.ready}, {@link get} and {@link list} reject
+   * instead of waiting.
    */
   readonly synced: Promise<void>;
   /**
@@ -278,8 +278,9 @@ export interface Collection<T extends object = KubeObject> {
   view(options?: ViewOptions): View;
   get(key: string, options?: CallOptions): Promise<T>;
   /**
-   * Lists the matching objects, in ascending order of keys, at one resource version. Without a limit,
-   * lists all of them. Rejects with a 410 if the token or the exact version has expired.
+   * Lists the matching objects, in ascending order of keys, at one resource version. Without a
+   * limit, lists all of them. Rejects with a 410 if the token or the exact version has expired.
+   * With a limit, also rejects with a 410 if the version expires while the list is read.
    */
   list(options?: ListOptions): Promise<ListResult<T>>;
   /**

@@ -244,7 +244,10 @@ export class Dashboard {
     else this.connection.reconnect();
   }
 
-  /** Handles a changed status or schema. A changed schema affects the queries, so it opens new views. */
+  /**
+   * Handles a changed status or schema. Queries depend on the schema, so a changed schema opens new
+   * views.
+   */
   #onCollection(collection: Collection): void {
     if (collection !== this.#collection) return;
     if (this.#isNarrower(this.#state)) return this.#openCollection(this.#state.namespace);

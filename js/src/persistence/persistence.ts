@@ -160,8 +160,8 @@ export class Persistence {
 
   /**
    * Processes a command of a page before the engine does. For the first collection of a scope,
-   * opens another collection, into which the stored state is restored. The page's collection shares
-   * this state.
+   * opens a collection of the persistence, and restores the stored state, if any, into it. The
+   * page's collection shares this state.
    */
   note({ type, payload }: Frame, step: (frames: Uint8Array) => void): void {
     if (type === memberCommands.CloseCollection[0]) return this.leave(new Reader(payload, "CloseCollection").uint32());

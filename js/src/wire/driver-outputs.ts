@@ -33,7 +33,7 @@ export const outputParsers: Parsers<Output> = {
   0x76: ["ReaderStalled", (r) => ({ reader: r.uint32(), stalled: r.bool() })],
 };
 
-/** Parses a frame of the engine. Returns undefined for an unknown type that readers may skip. */
+/** Parses a frame of the engine. Returns undefined for an unknown type that is optional. */
 export const readOutput = (frame: Frame): Output | undefined => parse(frame, outputParsers);
 
 /**

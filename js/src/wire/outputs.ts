@@ -151,7 +151,7 @@ export const deliveryParsers: Parsers<Delivery> = {
   ],
 };
 
-/** Parses a frame for a member. Returns undefined for an unknown type that readers may skip. */
+/** Parses a frame for a member. Returns undefined for an unknown type that is optional. */
 export const readDelivery = (frame: Frame): Delivery | undefined => parse(frame, deliveryParsers);
 
 export function parse<T extends { type: string }>(frame: Frame, parsers: Parsers<T>): T | undefined {
