@@ -70,7 +70,7 @@ func (c *Cacher) open(plan *listPlan, filter *watcher.Filter) (*Pages, *api.Stat
 	return p, nil
 }
 
-// Prepare counts the items of a list with a limit until the meter is exhausted. It
+// Prepare counts the items, for a list with a limit, until the meter is exhausted. It
 // reports whether the count is complete, in which case Continue and Remaining are set.
 // Like Next, it fails with 410 if the window has evicted changes since the list was
 // opened.

@@ -111,8 +111,8 @@ func (l *loading) frame(t wire.Type, f wire.Frame) error {
 	return wire.Unknown(t)
 }
 
-// describe sets the dictionary of the objects that follow. The layout is known from the
-// frames before the body.
+// describe sets the dictionary of the objects that follow. It ignores the rest of the
+// schema, which the frames before the chunks contain.
 func (l *loading) describe(f *wire.Schema) error {
 	dictionary, err := dictionaryOf(f, l.dictionaries)
 	if err == nil {

@@ -2,7 +2,8 @@ package sim
 
 import "github.com/watchglass/watchglass/core/api"
 
-// resume is a watch of a replaced engine that another engine continues.
+// resume contains a watch whose engine was replaced, and the collection of the new engine
+// in which the watch continues.
 type resume struct {
 	watch      *watch
 	collection *collection

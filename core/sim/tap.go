@@ -25,9 +25,9 @@ type tap struct {
 	blocks    int             // number of blocks so far in the message that arrives
 }
 
-// spoiled is a subscription whose block of bodies arrived corrupt, with its epoch
-// before that block. If the engine ends the subscription for that reason, it ignores
-// the rest of the message.
+// spoiled records that a subscription received a corrupt block of bodies, and the content
+// of the subscription's epoch before that block. If the engine ends the subscription for
+// that reason, it ignores the rest of the message.
 type spoiled struct {
 	id    uint32
 	scope *scope

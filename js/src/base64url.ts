@@ -4,7 +4,7 @@ export function encodeBase64url(bytes: Uint8Array): string {
   return btoa(chars).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
 }
 
-/** Decodes base64url, with or without padding. Throws for other input. */
+/** Decodes base64url or base64, with or without padding. Throws for other input. */
 export function decodeBase64url(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (char) => char.charCodeAt(0));
 }

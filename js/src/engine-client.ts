@@ -9,7 +9,7 @@ import { split, Writer } from "./wire/codec.js";
 import { writeMemberCommand, type MemberCommand } from "./wire/commands.js";
 import { readDelivery, type Delivery } from "./wire/outputs.js";
 
-/** A collection, watch, view, object or request that is open at the engine under its own ID. */
+/** A collection, watch, view, object or request that is open in the engine under its own ID. */
 export interface Open {
   /** Receives an output with the ID of this resource. */
   receive(output: Delivery): void;

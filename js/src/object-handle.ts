@@ -82,7 +82,7 @@ class Handle<T extends object> implements ObjectHandle<T> {
   }
 }
 
-/** A reference to an object at the engine, and the object's last reported state. */
+/** An object that the engine holds for a page, and the last state that the engine reported. */
 class Reference<T extends object> implements Open {
   readonly client: EngineClient;
   readonly #id: number;

@@ -39,7 +39,7 @@ const empty: ViewSnapshot = frozen({
 const queryErrors = [400, 413, 422];
 
 /**
- * A live view. Each query opens its own window at the engine. The old window stays open until the
+ * A live view. Each query opens its own window in the engine. The old window stays open until the
  * first patch of the new window arrives. The new window then replaces it. If the engine refuses a
  * query, the view drops the window of that query. A view without a window waits for its collection
  * to recover or for another query.
@@ -234,7 +234,7 @@ function countsOf(query: readonly CountedFacet[], counts: readonly Groups[]): Pi
   return frozen({ facets, groups });
 }
 
-/** A window at the engine, and a copy of its rows. */
+/** A window that is open in the engine, and a copy of its rows. */
 class Window implements Open {
   readonly #collection: OpenCollection;
   readonly #events: WindowEvents;

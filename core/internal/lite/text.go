@@ -55,7 +55,7 @@ func ParseUint(text string) (uint64, bool) {
 }
 
 // ParseInt parses a decimal number with an optional sign. It returns false for other
-// text, and for a number beyond 64 bits.
+// text, and for a number that does not fit in an int64.
 func ParseInt(text string) (int64, bool) {
 	negative := text != "" && text[0] == '-'
 	if negative || text != "" && text[0] == '+' {

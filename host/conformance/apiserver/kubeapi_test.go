@@ -19,8 +19,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// twins sends the same requests to the server and to host/kubeapi, whose connector reads
-// the server.
+// twins sends the same requests to kube-apiserver and to host/kubeapi, whose connector reads
+// from that kube-apiserver.
 type twins struct {
 	*testing.T
 	ours *httptest.Server

@@ -59,7 +59,8 @@ func describePod(p *example.Pod) string {
 	return describe(keyOf(p), p.ResourceVersion, labels.Set(p.Labels).String(), string(p.Status.Phase))
 }
 
-// pair is one watch on both sides.
+// pair contains two watches with the same request: one of core/cacher, and one of the
+// watch cache of kube-apiserver.
 type pair struct {
 	request *request
 	refused string // error before the stream began

@@ -33,7 +33,7 @@ type target struct {
 	atMost  float64
 	// allowed is the bound for -check. It is near the last result, so that -check
 	// detects regressions. While the target is missed, allowed is above atMost;
-	// afterwards it is at most atMost. Lower allowed with every improvement.
+	// afterwards it is at most atMost. When the result improves, change allowed to match.
 	allowed float64
 }
 

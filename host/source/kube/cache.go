@@ -35,7 +35,7 @@ func (c *cache[K, V]) get(key K, now time.Time) (value V, until time.Time, ok bo
 	return found.value, found.until, now.Before(found.until)
 }
 
-// put adds or replaces the value of key. The value expires at the time until.
+// put adds or replaces the value of key. The time "until" is the expiry of the value.
 func (c *cache[K, V]) put(key K, value V, until, now time.Time) {
 	c.sweep(now)
 	if e := c.entries[key]; e != nil {

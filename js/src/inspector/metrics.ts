@@ -1,4 +1,4 @@
-/** The statistics of one collection at the engine, by name. */
+/** The engine's statistics of one collection, by name. */
 export type CollectionMetrics = Record<string, number>;
 
 /** The statistics of an engine, grouped by collection. */
