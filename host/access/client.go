@@ -29,8 +29,8 @@ type Client struct {
 	Connection Connection
 }
 
-// Connection is notified by [Enforce] while a client's connection is authenticated. It is
-// safe for concurrent use.
+// Connection receives the progress of the authentication of a client's connection from
+// [Enforce]. It is safe for concurrent use.
 type Connection interface {
 	// Deciding reports that the connection's token is being checked.
 	Deciding()

@@ -29,7 +29,8 @@ func (c *Cluster) plan() {
 }
 
 // planNamespaces plans the namespaces. It uses a separate sequence of random numbers, so
-// that a seed yields the same other objects as in older versions, for benchmarks.
+// that a seed yields the same other objects as in older versions. Benchmarks compare these
+// versions.
 func (c *Cluster) planNamespaces() {
 	others := c.rand
 	c.rand = rand.New(rand.NewPCG(c.config.Seed, 0x6e616d65))

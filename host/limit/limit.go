@@ -24,8 +24,8 @@ type Limit struct {
 	Name string
 	// Default is the value in force unless a Set contains another value.
 	Default int64
-	// Automatic describes the default that commands compute, for example from the machine's
-	// memory. Default applies until a command calls WithDefault.
+	// Automatic describes the default if commands compute it, for example from the machine's
+	// memory. Default then applies until a command calls WithDefault.
 	Automatic string
 	Unit      Unit
 	// Code is the HTTP status code of a refusal. It is 408 for a slow client, 413

@@ -13,8 +13,8 @@ import (
 )
 
 // frameConn is the connection below a WebSocket. It encodes and writes the frames of
-// messages, pings and pongs. The library writes close frames with Write. The package
-// documentation explains why.
+// messages, pings and pongs. The package documentation explains why the library does not
+// write these. The library writes its own frames, such as close frames, with Write.
 type frameConn struct {
 	mu      sync.Mutex // held during a write, even while the write blocks
 	closing bool       // a close frame was written, so no further message may be written

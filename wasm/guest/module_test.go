@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files in testdata/abi")
 
 // compiled returns a runtime and the built module. The runtime is the interpreter, which
-// starts immediately, because the tests make few calls to a large module.
+// is slow but starts immediately, because the tests make few calls to a large module.
 func compiled(t *testing.T) (wazero.Runtime, wazero.CompiledModule) {
 	t.Helper()
 	if testing.Short() {

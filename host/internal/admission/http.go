@@ -17,7 +17,8 @@ import (
 type connKey struct{}
 
 // Attach makes the Control count the connections of an HTTP server from the time the server
-// accepts them. A handler that hijacks a connection must close its [Conn].
+// accepts them. A handler that hijacks a connection must close its [Conn]. Otherwise the
+// connection stays counted.
 func (c *Control) Attach(server *http.Server) {
 	server.ConnContext = func(ctx context.Context, nc net.Conn) context.Context {
 		conn := c.Open(c.untrusted(addressOf(nc.RemoteAddr().String())), func() { cut(nc) })

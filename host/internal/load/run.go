@@ -264,8 +264,9 @@ func (m *measurement) compare(ctx context.Context, a *abuse, address int) (alone
 }
 
 // window measures for the configured duration. Without a configured duration, or
-// during legitimate load, it measures until objects have changed and the method seen returns
-// true.
+// during legitimate load, it measures until objects have changed and, if a is not nil, the
+// method seen returns true: the abuse was refused, or all clients of the legitimate load
+// have made their attempt.
 func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
 	if m.Window > 0 && (a == nil || len(a.refusals) > 0) {
 		ctx, cancel := context.WithTimeout(ctx, m.Window)

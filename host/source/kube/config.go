@@ -45,8 +45,8 @@ type Config struct {
 	// DiscoveryTTL is how long discovery results are cached.
 	DiscoveryTTL time.Duration
 	// MetricsInterval is the mean time between two lists of a resource of metrics.k8s.io,
-	// which cannot be watched. The source lists such resources only while a stream of
-	// them runs. A negative interval disables these resources.
+	// which cannot be watched. The source lists such a resource only while a stream of it
+	// runs. A negative interval disables these resources.
 	MetricsInterval time.Duration
 	// Logger receives warnings, for example about objects and columns that are skipped.
 	// Nil means slog.Default.
