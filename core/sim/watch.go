@@ -284,7 +284,11 @@ func (r *reader) couldBeOvertaken(w *watch) bool {
 
 // relisted counts the relists of which the watch may not have delivered all changes.
 func (r *reader) relisted(w *watch) (relists int) {
-	for _, relist := range w.epoch.relists {
+	e := w.epoch
+	if e == nil { // the state has not confirmed the start of the watch
+		e = r.scope(w.collection).epoch
+	}
+	for _, relist := range e.relists {
 		if relist.To >= w.last {
 			relists++
 		}
