@@ -26,7 +26,7 @@ type Policy uint8
 const (
 	// PolicyTerminate ends the watch when its queue stays full, as Kubernetes
 	// does. The consumer resumes from its last resource version. The watch also ends,
-	// with a 410, if a relist found the deletion of one of its objects.
+	// with a 410, if a relist finds that one of its objects was deleted.
 	PolicyTerminate Policy = iota
 	// PolicyConflate keeps only the newest state of each object, in order. The consumer
 	// eventually reaches the current state, and the queue is bounded.

@@ -123,12 +123,13 @@ func (l *Listing) Delete(key api.Key, rv api.ResourceVersion) {
 
 // End replaces the state with the list in one step, and sets the resource version to rv
 // (rules H6, R11). Watches receive the difference as events in order of resource version.
-// A watch with [api.PolicyTerminate] that would receive a deletion ends (rule C3).
+// A Kubernetes watch that would receive a deletion ends instead (rule C3).
 //
 // If rv is older than the current version, the source has gone back in time. All watches
 // end, because no event sequence leads to the new state. Watches that started at a
 // version between the current one and rv also end, because the difference does not match
-// what their consumers missed. If rv is the current version, a difference ends all watches.
+// what their consumers missed. All watches also end if rv is the current version and the
+// state differs.
 func (l *Listing) End(rv api.ResourceVersion, now int64) {
 	c := l.cacher
 	c.at.Now = max(c.at.Now, now)
@@ -219,9 +220,9 @@ func (l *Listing) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 // because an object now has a body.
 //
 // The versions of missed changes and of deletions are unknown. These events have the version
-// before rv, and a change at rv itself comes last. A consumer that resumes after any other
+// before rv, and a change at rv itself comes last. A consumer that resumes after an earlier
 // event receives a 410, because the history starts at rv. If rv directly follows the version
-// of the old state, all events have the version rv.
+// of the old state, all events have the version rv, because they belong to one revision.
 func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.Event {
 	unknown := rv
 	if rv > c.at.Version+1 {

@@ -110,12 +110,44 @@ func TestAMeteredWatchThatIsOvertakenEndsWith410(t *testing.T) {
 
 func TestAMeteredWatchSurvivesARelist(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1 phase=Running", "ns/b rv=2 phase=Failed")
-	m := w.startMetered(running(since("10")))
+	m := w.startMetered(running(stalling("10")))
 	w.do("ns/a rv=11 phase=Running", "ns/b rv=12 phase=Failed")
 	w.list(20, "ns/b rv=15 phase=Running", "ns/c rv=16 phase=Failed")
 	assert.Zero(t, m.Filter().Evaluations(), "a relist causes no evaluations")
 	assert.Equal(t, []string{"MODIFIED ns/a@11", "ADDED ns/b@15", "DELETED ns/a@19 unknown"}, m.grant(100))
 	w.assertNoLeak()
+}
+
+// A meter does not change the policy that the client sees. With an exhausted meter the watch
+// ends for any deletion in its namespace, and never for one in another namespace.
+func TestC3_RelistEndsMeteredKubernetesWatches(t *testing.T) {
+	for name, c := range map[string]struct {
+		granted int
+		left    []string // objects of n1/a, n1/b and n2/c in the new list
+		ends    bool
+	}{
+		"deleted":                          {100, []string{"n1/b rv=2", "n2/c rv=3 phase=Running"}, true},
+		"deleted, exhausted":               {0, []string{"n1/b rv=2", "n2/c rv=3 phase=Running"}, true},
+		"not selected":                     {100, []string{"n1/a rv=1 phase=Running", "n2/c rv=3 phase=Running"}, false},
+		"not evaluated":                    {0, []string{"n1/a rv=1 phase=Running", "n2/c rv=3 phase=Running"}, true},
+		"in another namespace":             {100, []string{"n1/a rv=1 phase=Running", "n1/b rv=2"}, false},
+		"in another namespace, exhausted":  {0, []string{"n1/a rv=1 phase=Running", "n1/b rv=2"}, false},
+		"new at an old version, exhausted": {0, []string{"n1/a rv=1 phase=Running", "n1/b rv=2", "n2/c rv=3 phase=Running", "n1/d rv=4"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := listed(t, 10, "n1/a rv=1 phase=Running", "n1/b rv=2", "n2/c rv=3 phase=Running")
+			opt := cacher.WatchOptions{ResourceVersion: "10", Namespace: "n1", Selection: objects.Select("", "status.phase!=Failed,status.phase!=")}
+			m := w.startMetered(opt)
+			m.grant(c.granted)
+			w.list(20, c.left...)
+			m.grant(100)
+			assert.Equal(t, c.ends, m.Finished())
+			if c.ends {
+				assert.Equal(t, api.WatchEndOvertaken, m.Ending().Reason)
+			}
+			w.assertNoLeak()
+		})
+	}
 }
 
 func TestWatchWithoutSelectorsDoesNotUseTheMeter(t *testing.T) {

@@ -28,8 +28,9 @@ type WatchOptions struct {
 	// selectors then has PolicyStall, regardless of Policy. The watch falls behind
 	// while the meter is exhausted. Exhausted is called when the watch must wait; see
 	// watcher.Options.
-	Meter     *watcher.Meter
-	Exhausted func()
+	Meter      *watcher.Meter
+	Exhausted  func()
+	kubernetes bool // the request has PolicyTerminate
 }
 
 // Watch validates the options and starts a watch when the collection is fresh enough
@@ -45,6 +46,7 @@ func (c *Cacher) Watch(opt WatchOptions, started func(*watcher.Watcher, *api.Sta
 	if status != nil {
 		return status
 	}
+	opt.kubernetes = opt.Policy == api.PolicyTerminate
 	if opt.Meter != nil && filter.Selective() {
 		filter.Meter(opt.Meter)
 		opt.Policy = api.PolicyStall
@@ -89,7 +91,7 @@ func (o *WatchOptions) normalise() (api.ResourceVersion, *api.Status) {
 func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (*watcher.Watcher, *api.Status) {
 	opt := watcher.Options{
 		Filter: filter, QueueSize: c.queueSize(), Policy: o.Policy, Sink: o.Sink, Initialized: o.Initialized, Closed: o.Closed,
-		Exhausted: o.Exhausted, Bookmarks: o.Bookmarks, Previous: o.Previous,
+		Exhausted: o.Exhausted, Bookmarks: o.Bookmarks, Previous: o.Previous, Kubernetes: o.kubernetes,
 	}
 	if status := c.begin(&opt, o, rv); status != nil {
 		return nil, status

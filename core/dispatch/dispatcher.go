@@ -121,9 +121,9 @@ func (d *Dispatcher) ForgetHistory(rv api.ResourceVersion) {
 	d.dispatched = d.window.End()
 }
 
-// OfferAll delivers the events of a relist, which are not in the window. It first ends the
-// watches that a deletion at an unknown version ends, so that they receive no part of
-// the relist.
+// OfferAll delivers the events of a relist, which are not in the window. It first ends each
+// Kubernetes watch that would receive a deletion at an unknown version, so that the watch
+// receives no part of the relist.
 func (d *Dispatcher) OfferAll(events []history.Event) {
 	for i := range events {
 		if e := &events[i]; e.Current == 0 || d.arena.ResourceVersion(e.Current) != e.ResourceVersion {

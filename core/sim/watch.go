@@ -278,11 +278,11 @@ func (r *reader) couldBeOvertaken(w *watch) bool {
 			begun--
 		}
 	}
-	changes := max(log.ChangesAfter(w.last), begun) // deletions found by a relist have the version of the relist too
+	changes := max(log.ChangesAfter(w.last), begun) // the deletions of a relist share a version, and are no changes of that version
 	return r.relisted(w) > 1 || changes > min(r.config.MaxHistory, leastHistory)
 }
 
-// relisted counts the relists of which the watch may not have delivered all changes.
+// relisted counts the relists with changes that the watch may not have delivered.
 func (r *reader) relisted(w *watch) (relists int) {
 	e := w.epoch
 	if e == nil { // the state has not confirmed the start of the watch

@@ -79,7 +79,7 @@ func (w *Watcher) endCrowded() {
 		strconv.Itoa(w.in.len())+" of which wait; list again and watch from the list's resourceVersion", false)
 }
 
-// endRelisted ends a watch of which a relist found a deletion.
+// endRelisted ends a watch because a relist found that one of its objects was deleted.
 func (w *Watcher) endRelisted() {
 	w.expire(api.WatchEndOvertaken, "the collection was listed again, and objects were deleted at unknown versions; "+
 		"list again and watch from the list's resourceVersion", false)

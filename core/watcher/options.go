@@ -13,7 +13,10 @@ type Options struct {
 	// A stalling watch ignores QueueSize.
 	QueueSize int
 	Policy    api.Policy
-	Initial   Initial
+	// Kubernetes means that the client requested [api.PolicyTerminate]. A watch with a meter
+	// has another Policy.
+	Kubernetes bool
+	Initial    Initial
 	// Cursor is where a stalling watch starts to read the history. A stalling watch requires an
 	// Initial that is empty or comes from FromState or FromCollection.
 	Cursor history.Cursor

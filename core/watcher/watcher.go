@@ -162,21 +162,25 @@ func (w *Watcher) BeginRelist() {
 	}
 }
 
-// EndBeforeDeletion ends a watch with [api.PolicyTerminate] if it would have to deliver the
-// given event as a deletion. The event is of a relist, and its version is unknown. A client
-// of the Kubernetes API whose connection breaks resumes after the last version that it
-// received, possibly at another server. After a part of the relist it would miss the
-// deletion.
+// EndBeforeDeletion ends a Kubernetes watch if it would have to deliver the given event as
+// a deletion. The event comes from a relist, and its version is unknown. A client of the
+// Kubernetes API whose connection breaks resumes from the last version that it received,
+// possibly at another server. If it received a part of the relist, it would miss the deletion.
+//
+// While the meter is exhausted, any deletion that the filter covers ends the watch.
 func (w *Watcher) EndBeforeDeletion(e *history.Event) {
-	if w.opt.Policy != api.PolicyTerminate || !w.admits(e) {
+	if !w.opt.Kubernetes || !w.admits(e) || e.Previous == 0 {
 		return
 	}
-	if !w.filter.Exhausted() { // otherwise the filter cannot exclude the deletion
-		if t, _, ok := w.filter.Convert(e); !ok || t != api.Deleted {
-			return
+	if w.filter.Exhausted() {
+		if w.filter.Covers(w.arena.Key(e.Previous)) {
+			w.endRelisted()
 		}
+		return
 	}
-	w.endRelisted()
+	if t, _, ok := w.filter.Convert(e); ok && t == api.Deleted {
+		w.endRelisted()
+	}
 }
 
 // AddDifference admits a change that a relist found. All changes of a relist are added before

@@ -46,7 +46,7 @@ const (
 	Stall WatchPolicy = "stall"
 	// Terminate ends the watch with 410 when the buffer is full, as Kubernetes does. The
 	// consumer may resume from the last resource version that it received. The watch also
-	// ends if a relist found the deletion of one of its objects.
+	// ends if a relist finds that one of its objects was deleted.
 	Terminate WatchPolicy = "terminate"
 	// Conflate keeps only the newest state of each object.
 	Conflate WatchPolicy = "conflate"

@@ -122,6 +122,8 @@ func TestC3_RelistThatFoundDeletionsEndsTheWatchesOfThoseObjects(t *testing.T) {
 		rv := w.put("a/three", "db")
 		all := w.watch("/api/v1/pods?watch=1&resourceVersion=" + rv.String())
 		defer all.close()
+		web := w.watch("/api/v1/pods?watch=1&labelSelector=app%3Dweb&resourceVersion=" + rv.String())
+		defer web.close()
 		db := w.watch("/api/v1/pods?watch=1&labelSelector=app%3Ddb&resourceVersion=" + rv.String())
 		defer db.close()
 		w.source.Fail(errors.New("the connection broke"))
@@ -131,10 +133,12 @@ func TestC3_RelistThatFoundDeletionsEndsTheWatchesOfThoseObjects(t *testing.T) {
 		w.source.Delete(pods, "a/two")
 		require.NoError(t, w.source.Compact(w.source.Revision()))
 
-		f := all.next()
-		assert.Equal(t, "ERROR 410 Expired", format(f))
-		assert.Contains(t, f.Object["message"], "objects were deleted at unknown versions; list again")
-		all.ends()
+		for _, watch := range []*watching{all, web} {
+			f := watch.next()
+			assert.Equal(t, "ERROR 410 Expired", format(f))
+			assert.Contains(t, f.Object["message"], "objects were deleted at unknown versions; list again")
+			watch.ends()
+		}
 		assert.Equal(t, "MODIFIED three 5", db.formatNext())
 		w.put("a/three", "web")
 		assert.Equal(t, "DELETED three 8", db.formatNext())

@@ -7,8 +7,8 @@ import "github.com/watchglass/watchglass/core/api"
 // next event has a later version, or the first version is older than the last list, so that
 // the client receives a 410. Changes of one transaction share a version.
 //
-// A Kubernetes watch delivers no deletions that a relist found, because another server may
-// have the history that follows the last event, but not the deletions before.
+// A Kubernetes watch delivers no deletions that a relist found. Its client could resume at
+// another server, after the versions of the deletions.
 func Continuable(l *Log, w *Watch) error {
 	_, live := w.split()
 	changes := changesOf(l, live)
