@@ -118,8 +118,7 @@ func TestAMeteredWatchSurvivesARelist(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A meter does not change the policy that the client sees. With an exhausted meter the watch
-// ends for any deletion in its namespace, and never for one in another namespace.
+// A meter does not change the policy that the client sees, even while it is exhausted.
 func TestC3_RelistEndsMeteredKubernetesWatches(t *testing.T) {
 	for name, c := range map[string]struct {
 		granted int
@@ -129,7 +128,7 @@ func TestC3_RelistEndsMeteredKubernetesWatches(t *testing.T) {
 		"deleted":                          {100, []string{"n1/b rv=2", "n2/c rv=3 phase=Running"}, true},
 		"deleted, exhausted":               {0, []string{"n1/b rv=2", "n2/c rv=3 phase=Running"}, true},
 		"not selected":                     {100, []string{"n1/a rv=1 phase=Running", "n2/c rv=3 phase=Running"}, false},
-		"not evaluated":                    {0, []string{"n1/a rv=1 phase=Running", "n2/c rv=3 phase=Running"}, true},
+		"not selected, exhausted":          {0, []string{"n1/a rv=1 phase=Running", "n2/c rv=3 phase=Running"}, false},
 		"in another namespace":             {100, []string{"n1/a rv=1 phase=Running", "n1/b rv=2"}, false},
 		"in another namespace, exhausted":  {0, []string{"n1/a rv=1 phase=Running", "n1/b rv=2"}, false},
 		"new at an old version, exhausted": {0, []string{"n1/a rv=1 phase=Running", "n1/b rv=2", "n2/c rv=3 phase=Running", "n1/d rv=4"}, false},

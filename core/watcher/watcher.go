@@ -166,16 +166,9 @@ func (w *Watcher) BeginRelist() {
 // a deletion. The event comes from a relist, and its version is unknown. A client of the
 // Kubernetes API whose connection breaks resumes from the last version that it received,
 // possibly at another server. If it received a part of the relist, it would miss the deletion.
-//
-// While the meter is exhausted, any deletion that the filter covers ends the watch.
+// EndBeforeDeletion evaluates the filter even if the meter is exhausted, and charges the meter.
 func (w *Watcher) EndBeforeDeletion(e *history.Event) {
-	if !w.opt.Kubernetes || !w.admits(e) || e.Previous == 0 {
-		return
-	}
-	if w.filter.Exhausted() {
-		if w.filter.Covers(w.arena.Key(e.Previous)) {
-			w.endRelisted()
-		}
+	if !w.opt.Kubernetes || !w.admits(e) {
 		return
 	}
 	if t, _, ok := w.filter.Convert(e); ok && t == api.Deleted {
