@@ -183,7 +183,7 @@ func durationUnit(s string) (millis int64, length int) {
 
 // holds reports whether the condition holds for a row. A missing value is neither less
 // nor greater than another value.
-func (c *condition) holds(r Row) bool {
+func (c *condition) holds(r *Row) bool {
 	v := c.operand.Value(r)
 	switch c.op {
 	case isTrue:
@@ -309,7 +309,7 @@ func compareInt(a, b int64) int {
 
 // flip returns the first time after r.Now at which the result of the condition may change
 // although the row does not. It returns zero if there is no such time.
-func (c *condition) flip(r Row) int64 {
+func (c *condition) flip(r *Row) int64 {
 	if c.operand.kind != api.Date {
 		return 0
 	}

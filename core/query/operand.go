@@ -134,7 +134,7 @@ func annotationOf(path string) (key string, ok bool) {
 }
 
 // Value returns the value of the operand in a row. The text of the value aliases the row.
-func (o *Operand) Value(r Row) api.Value {
+func (o *Operand) Value(r *Row) api.Value {
 	switch o.source {
 	case fromName:
 		return text(r.Envelope.Key().Name())
@@ -161,6 +161,19 @@ func (o *Operand) Value(r Row) api.Value {
 		value = r.Labels.Owner()
 	}
 	return text(value)
+}
+
+// Text returns the text of the operand in a row, which aliases the row. It returns "" if there
+// is no value, and false if the value is not a text. It is faster than Value.
+func (o *Operand) Text(r *Row) (text string, ok bool) {
+	switch {
+	case o.source == fromColumn && r.Cells != nil:
+		return r.Cells.Text(o.index)
+	case o.source == fromNamespace:
+		return r.Envelope.Key().Namespace(), true
+	}
+	v := o.Value(r)
+	return v.Text, v.Kind == api.String || v.Kind == api.Null
 }
 
 // Kind returns the type of the values, which may also be null.

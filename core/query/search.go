@@ -90,28 +90,22 @@ func (s *Search) InLabels(labels api.Labels) Words {
 	return found
 }
 
-// Matches reports whether a row matches the search. The argument inLabels is the result
-// of InLabels for the labels of the row, and cells is the index of the envelope's cells,
-// or nil.
-func (s *Search) Matches(envelope wire.Envelope, cells *wire.CellIndex, inLabels Words) bool {
+// Matches reports whether a row with the given cells matches the search. The argument
+// inLabels is the result of InLabels for the labels of the row.
+func (s *Search) Matches(cells *wire.CellIndex, inLabels Words) bool {
 	found := inLabels
 	if found&s.exclude != 0 {
 		return false
 	}
 	wanted := (Words(1)<<len(s.words) - 1) &^ s.exclude
-	key := envelope.Key()
+	key := cells.Key()
 	found |= s.in(key.Name(), found)
 	found |= s.in(key.Namespace(), found)
 	if found&s.exclude == 0 && (found != wanted || s.exclude != 0) {
-		inText := func(text string) bool {
+		cells.Texts(func(text string) bool {
 			found |= s.in(text, found)
 			return found&s.exclude == 0 && (found != wanted || s.exclude != 0)
-		}
-		if cells != nil {
-			cells.Texts(inText)
-		} else {
-			envelope.Texts(inText)
-		}
+		})
 	}
 	return found == wanted
 }
@@ -124,21 +118,16 @@ const textEnd = 0xff
 
 // AppendText appends the search text of a row: the name, namespace and text columns of
 // the row, in lower case.
-func AppendText(dst []byte, envelope wire.Envelope) []byte {
-	key := envelope.Key()
-	dst = appendLower(appendLower(dst, key.Name()), key.Namespace())
-	envelope.Texts(func(text string) bool {
-		dst = appendLower(dst, text)
+func AppendText(dst []byte, cells *wire.CellIndex) []byte {
+	key, from := cells.Key(), len(dst)
+	dst = append(append(dst, key.Name()...), textEnd)
+	dst = append(append(dst, key.Namespace()...), textEnd)
+	cells.Texts(func(text string) bool {
+		dst = append(append(dst, text...), textEnd)
 		return true
 	})
+	lowerAll(dst[from:])
 	return dst
-}
-
-func appendLower(dst []byte, text string) []byte {
-	for i := range len(text) {
-		dst = append(dst, lower(text[i]))
-	}
-	return append(dst, textEnd)
 }
 
 // HasText reports whether MatchesText can decide the search. MatchesText cannot decide a
@@ -207,9 +196,12 @@ func contains(text, word string) bool {
 	if word == "" {
 		return true
 	}
-	first := word[0]
+	first, other := word[0], word[0]
+	if 'a' <= first && first <= 'z' {
+		other -= 'a' - 'A'
+	}
 	for i := 0; i+len(word) <= len(text); i++ {
-		if lower(text[i]) == first && equalLower(text[i+1:i+len(word)], word[1:]) {
+		if c := text[i]; (c == first || c == other) && equalLower(text[i+1:i+len(word)], word[1:]) {
 			return true
 		}
 	}

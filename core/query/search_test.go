@@ -12,6 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/coretest/naive"
 	"github.com/watchglass/watchglass/core/query"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 func textsOf(o api.Object) []string {
@@ -27,11 +28,17 @@ func textsOf(o api.Object) []string {
 	return texts
 }
 
+func indexOf(e wire.Envelope) *wire.CellIndex {
+	var x wire.CellIndex
+	x.Read(e)
+	return &x
+}
+
 func searches(t *testing.T, source string, o api.Object) bool {
 	s, status := query.ParseSearch(source)
 	require.Nil(t, status)
 	row := rowOf(o)
-	return s.Matches(row.Envelope, nil, s.InLabels(row.Labels))
+	return s.Matches(indexOf(row.Envelope), s.InLabels(row.Labels))
 }
 
 func TestSearchesAgreeWithTheModel(t *testing.T) {
@@ -134,7 +141,7 @@ func FuzzParseSearch(f *testing.F) {
 			return
 		}
 		inLabels := s.InLabels(row.Labels)
-		if s.Empty() && !s.Matches(row.Envelope, nil, inLabels) {
+		if s.Empty() && !s.Matches(indexOf(row.Envelope), inLabels) {
 			t.Fatalf("%q is empty and matches nothing", source)
 		}
 	})

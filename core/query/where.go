@@ -243,7 +243,7 @@ func (w Where) Empty() bool { return len(w.terms) == 0 }
 // Holds reports whether the condition holds for a row.
 //
 //go:noinline
-func (w Where) Holds(r Row) bool {
+func (w Where) Holds(r *Row) bool {
 	for i := range w.terms {
 		if !w.terms[i].holds(r) {
 			return false
@@ -252,7 +252,7 @@ func (w Where) Holds(r Row) bool {
 	return true
 }
 
-func (e *expression) holds(r Row) bool {
+func (e *expression) holds(r *Row) bool {
 	switch e.op {
 	case single:
 		return e.condition.holds(r)
@@ -286,7 +286,7 @@ func (w Where) Operands(visit func(*Operand)) {
 
 // Flip returns the first time after r.Now at which the ages of the row's dates may change
 // the result of the condition. It returns zero if there is no such time.
-func (w Where) Flip(r Row) int64 {
+func (w Where) Flip(r *Row) int64 {
 	var next int64
 	for i := range w.terms {
 		w.terms[i].each(func(c *condition) {

@@ -76,8 +76,8 @@ func randomObject(r *rand.Rand) api.Object {
 	return o
 }
 
-func rowOf(o api.Object) query.Row {
-	return query.Row{Envelope: wire.AppendEnvelope(nil, &o), Labels: o.Labels, Now: now}
+func rowOf(o api.Object) *query.Row {
+	return &query.Row{Envelope: wire.AppendEnvelope(nil, &o), Labels: o.Labels, Now: now}
 }
 
 // conditionOf is a random condition and its naive evaluation.
@@ -392,7 +392,7 @@ func FuzzParseWhere(f *testing.F) {
 		f.Add(seed)
 	}
 	r := rand.New(rand.NewPCG(6, 1))
-	rows := []query.Row{rowOf(randomObject(r)), rowOf(randomObject(r)), rowOf(randomObject(r))}
+	rows := []*query.Row{rowOf(randomObject(r)), rowOf(randomObject(r)), rowOf(randomObject(r))}
 	f.Fuzz(func(t *testing.T, source string) {
 		w, status := query.ParseWhere(wide(), source)
 		if status != nil {
@@ -436,4 +436,29 @@ func TestOwnersAndUIDsAreValues(t *testing.T) {
 	w, status := query.ParseWhere(&other, "owner = alice and uid = own")
 	require.Nil(t, status)
 	require.True(t, w.Holds(rowOf(o)))
+}
+
+// The text of an operand is its value if that is a text or null, with and without an index
+// of the cells.
+func TestTextsOfOperandsAgreeWithTheirValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 1))
+	s := wide()
+	names := []string{"name", "namespace", "labels[app.kubernetes.io/name]", "owner", "uid"}
+	names = append(names, s.Fields...)
+	for _, c := range s.Columns {
+		names = append(names, c.Name)
+	}
+	for range 500 {
+		row := rowOf(randomObject(r))
+		for _, name := range names {
+			o, ok := query.Resolve(s, name)
+			require.True(t, ok, name)
+			for _, row.Cells = range []*wire.CellIndex{nil, indexOf(row.Envelope)} {
+				value := o.Value(row)
+				text, ok := o.Text(row)
+				require.Equal(t, value.Kind == api.String || value.Kind == api.Null, ok, name)
+				require.Equal(t, value.Text, text, name)
+			}
+		}
+	}
 }

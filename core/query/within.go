@@ -19,6 +19,21 @@ var littleEndian = func() bool {
 	return *(*byte)(unsafe.Pointer(&one)) == 1
 }()
 
+// lowerAll replaces each ASCII letter of a text with its lower case, eight bytes at once.
+func lowerAll(text []byte) {
+	i := 0
+	for ; i+8 <= len(text); i += 8 {
+		at := (*uint64)(unsafe.Pointer(&text[i]))
+		// No sum of two bytes carries into the next byte, because the top bits are clear.
+		low := *at &^ highBits
+		upper := (low + (0x80-'A')*lowBits) &^ (low + (0x7f-'Z')*lowBits) &^ *at & highBits
+		*at |= upper >> 2 // the top bit of each capital letter becomes the bit 'a' - 'A'
+	}
+	for ; i < len(text); i++ {
+		text[i] = lower(text[i])
+	}
+}
+
 // within reports whether a text contains a word, which must not be empty. It compares the
 // first two bytes of the word at eight positions at once, which takes an eighth of the
 // time of separate comparisons.

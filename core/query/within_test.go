@@ -43,16 +43,33 @@ func TestSearchTextAgreesWithTheEnvelope(t *testing.T) {
 		n, status := query.ParseSearch(narrow)
 		require.Nil(t, status)
 		require.True(t, b.HasText())
-		text := query.AppendText(nil, e)
-		require.Equal(t, b.Matches(e, nil, b.InLabels(labels)), b.MatchesText(text, b.InLabels(labels), 0), "%q in %q", broad, text)
+		text := query.AppendText(nil, indexOf(e))
+		require.Equal(t, b.Matches(indexOf(e), b.InLabels(labels)), b.MatchesText(text, b.InLabels(labels), 0), "%q in %q", broad, text)
 		decided, narrows := n.Narrows(&b)
 		require.True(t, narrows)
-		if b.Matches(e, nil, b.InLabels(labels)) {
+		if b.Matches(indexOf(e), b.InLabels(labels)) {
 			matches++
-			require.Equal(t, n.Matches(e, nil, n.InLabels(labels)), n.MatchesText(text, n.InLabels(labels), decided), "%q in %q", narrow, text)
+			require.Equal(t, n.Matches(indexOf(e), n.InLabels(labels)), n.MatchesText(text, n.InLabels(labels), decided), "%q in %q", narrow, text)
 		}
 	}
 	require.Greater(t, matches, 1000)
+}
+
+// A search text replaces exactly the ASCII capital letters, wherever they are in the text.
+func TestSearchTextIsInLowerCase(t *testing.T) {
+	var all, want []byte
+	for c := range 256 {
+		all = append(all, byte(c))
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		want = append(want, byte(c))
+	}
+	for before := range 9 {
+		o := api.Object{Key: "ns/A", Columns: []api.Value{{Kind: api.String, Text: strings.Repeat("Q", before) + string(all)}}}
+		text := query.AppendText([]byte("KEPT"), indexOf(wire.AppendEnvelope(nil, &o)))
+		require.Equal(t, "KEPTa\xffns\xff"+strings.Repeat("q", before)+string(want)+"\xff", string(text))
+	}
 }
 
 func TestSearchNarrows(t *testing.T) {

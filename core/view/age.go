@@ -63,7 +63,8 @@ func (v *View) trackAge(id store.ID, ref store.Ref) {
 	}
 	var at int64
 	if ref != 0 {
-		at = v.match.where.Flip(v.match.row(ref))
+		row := v.match.row(ref)
+		at = v.match.where.Flip(&row)
 	}
 	if at == 0 {
 		delete(v.ages.at, id)

@@ -49,7 +49,7 @@ func (s *sum) total() float64 {
 
 // count adds the number of an object to a group if by is 1, and removes it if by is -1. A
 // row without a number is ignored.
-func (a *aggregate) count(id store.ID, row query.Row, group uint32, s *sum, by int) {
+func (a *aggregate) count(id store.ID, row *query.Row, group uint32, s *sum, by int) {
 	n, ok := numberOf(a.of.Value(row))
 	if !ok {
 		return

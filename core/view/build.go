@@ -113,9 +113,7 @@ func (v *View) step(work int) int {
 func (v *View) scan(work int) (done int) {
 	b, last := v.build, store.Ref(0)
 	if b.cursor == "" {
-		for i := range v.keys {
-			v.keys[i] = slices.Grow(v.keys[i][:0], v.cacher.State().Len()+1)
-		}
+		v.reserve(v.cacher.State().Len() + 1)
 	}
 	v.cacher.State().After(b.cursor, func(id store.ID, ref store.Ref) bool {
 		last = ref
@@ -133,6 +131,18 @@ func (v *View) scan(work int) (done int) {
 	return max(done, costRow)
 }
 
+// reserve allocates the memory by object that the evaluation of n objects usually needs.
+// IDs may be greater than n.
+func (v *View) reserve(n int) {
+	for i := range v.keys {
+		v.keys[i] = atLeast(v.keys[i], n)
+		if b := &v.build.levels[i]; b.numbers != nil {
+			b.ranks = atLeast(b.ranks, n)
+		}
+	}
+	v.fails = slices.Grow(v.fails, n)
+}
+
 // evaluate determines whether an object is a row, and computes the sort keys of a row. It
 // also counts the object in the facets that include it.
 func (v *View) evaluate(id store.ID, ref store.Ref) {
@@ -142,13 +152,13 @@ func (v *View) evaluate(id store.ID, ref store.Ref) {
 		v.setFailures(id, other)
 		return
 	}
-	failed := v.match.failing(row)
+	failed := v.match.failing(&row)
 	v.setFailures(id, failed)
 	if failed == 0 {
 		v.build.ids = append(v.build.ids, id)
-		v.buildKeys(id, ref, row)
+		v.buildKeys(id, ref, &row)
 	}
-	v.countFacets(id, row, failed)
+	v.countFacets(id, &row, failed)
 }
 
 // readRow returns a version with all values that the query needs. It is valid until the
@@ -163,7 +173,7 @@ func (v *View) readRow(ref store.Ref) query.Row {
 	return row
 }
 
-func (v *View) countFacets(id store.ID, row query.Row, failed failures) {
+func (v *View) countFacets(id store.ID, row *query.Row, failed failures) {
 	for i := range v.facets {
 		if v.facets[i].counted(failed) {
 			v.facets[i].count(id, row, 1)
@@ -195,7 +205,8 @@ func (v *View) narrow(work int) (done int) {
 		v.setFailures(id, failed)
 		if len(v.facets) > 0 {
 			done += v.cost
-			v.countFacets(id, v.readRow(ref), failed)
+			row := v.readRow(ref)
+			v.countFacets(id, &row, failed)
 		}
 	}
 	v.adoptOrder(b.from)

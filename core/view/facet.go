@@ -101,10 +101,12 @@ func (f *facet) change(id store.ID, c *transition) bool {
 		return false
 	}
 	if was {
-		f.count(id, f.row(c.previous), -1)
+		row := f.row(c.previous)
+		f.count(id, &row, -1)
 	}
 	if is {
-		f.count(id, f.row(c.current), 1)
+		row := f.row(c.current)
+		f.count(id, &row, 1)
 	}
 	return true
 }
@@ -125,26 +127,37 @@ func (f *facet) same(c *transition) bool {
 }
 
 func (f *facet) sameValue(o *query.Operand, c *transition) bool {
-	return o.Same(c.unchanged, c.sameLabels) || o.Value(f.row(c.previous)).Compare(o.Value(f.row(c.current))) == 0
+	if o.Same(c.unchanged, c.sameLabels) {
+		return true
+	}
+	previous, current := f.row(c.previous), f.row(c.current)
+	return o.Value(&previous).Compare(o.Value(&current)) == 0
 }
 
 func (f *facet) row(ref store.Ref) query.Row { return rowOf(f.arena, ref, f.labels) }
 
 // value returns the first value by which an object is counted, or the start of the
 // interval that contains the value. The result may alias the row.
-func (f *facet) value(row query.Row) string {
-	v := f.by[0].Value(row)
+func (f *facet) value(row *query.Row) string {
 	if f.width > 0 {
-		n, ok := numberOf(v)
+		n, ok := numberOf(f.by[0].Value(row))
 		if !ok {
 			return ""
 		}
 		return strconv.FormatInt(int64(math.Floor(n/f.width)*f.width), 10)
 	}
-	return v.String()
+	return textOf(&f.by[0], row)
 }
 
-func (f *facet) count(id store.ID, row query.Row, by int) {
+// textOf returns the value of an operand as text, which may alias the row.
+func textOf(o *query.Operand, row *query.Row) string {
+	if text, ok := o.Text(row); ok {
+		return text
+	}
+	return o.Value(row).String()
+}
+
+func (f *facet) count(id store.ID, row *query.Row, by int) {
 	f.changed = true
 	g := f.group(row)
 	if g.rows += uint64(by); g.rows == 0 {
@@ -156,11 +169,11 @@ func (f *facet) count(id store.ID, row query.Row, by int) {
 }
 
 // group returns the group of a row, and creates it if it does not exist.
-func (f *facet) group(row query.Row) *group {
+func (f *facet) group(row *query.Row) *group {
 	key := f.value(row)
 	then := len(key)
 	if len(f.by) > 1 {
-		f.key = append(append(f.key[:0], key...), f.by[1].Value(row).String()...)
+		f.key = append(append(f.key[:0], key...), textOf(&f.by[1], row)...)
 		// The length distinguishes ("ab", "c") from ("a", "bc").
 		f.key = append(f.key, byte(then), byte(then>>8), byte(then>>16), byte(then>>24))
 		key = unsafe.String(unsafe.SliceData(f.key), len(f.key))

@@ -114,8 +114,8 @@ func (m *matcher) selects(id store.ID, ref store.Ref, searched bool, cells *wire
 
 // failing returns the conditions that exclude a row. The result is empty if all
 // conditions hold.
-func (m *matcher) failing(row query.Row) failures {
-	if m.plain {
+func (m *matcher) failing(row *query.Row) failures {
+	if m.where.Empty() {
 		return 0
 	}
 	if !m.rest.Holds(row) {
@@ -136,7 +136,8 @@ func (m *matcher) failures(id store.ID, ref store.Ref) failures {
 	if !m.selects(id, ref, false, nil) {
 		return other
 	}
-	return m.failing(m.row(ref))
+	row := m.row(ref)
+	return m.failing(&row)
 }
 
 // contains reports whether a sorted list contains a text.
@@ -168,6 +169,7 @@ type searcher struct {
 	// one. Zero means that the set is not cached.
 	cached []query.Words
 	texts  *texts // nil if the search cannot use texts
+	index  wire.CellIndex
 	// decided contains the words of the search that every row of the broader view is
 	// known to match.
 	decided query.Words
@@ -188,7 +190,11 @@ func (s *searcher) matches(id store.ID, ref store.Ref, cells *wire.CellIndex) bo
 			return s.MatchesText(text, s.inLabels(ref), 0)
 		}
 	}
-	return s.Matches(s.arena.Envelope(ref), cells, s.inLabels(ref))
+	if cells == nil {
+		s.index.Read(s.arena.Envelope(ref))
+		cells = &s.index
+	}
+	return s.Matches(cells, s.inLabels(ref))
 }
 
 // narrows reports whether a row of the broader view matches the search.

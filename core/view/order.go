@@ -56,7 +56,8 @@ func (l *level) value(ref store.Ref, buffer *[]byte) api.Value {
 	if l.column >= 0 {
 		v = l.arena.Envelope(ref).Column(l.column) // the common case, without a copy of the row
 	} else {
-		v = l.by.Value(rowOf(l.arena, ref, l.by.NeedsLabels()))
+		row := rowOf(l.arena, ref, l.by.NeedsLabels())
+		v = l.by.Value(&row)
 	}
 	if v.Kind == api.String {
 		v, *buffer = l.by.Comparable(v, *buffer)

@@ -32,7 +32,7 @@ func newLevelBuilds(levels []level) []levelBuild {
 }
 
 // buildKeys computes the sort keys of a row during a scan.
-func (v *View) buildKeys(id store.ID, ref store.Ref, row query.Row) {
+func (v *View) buildKeys(id store.ID, ref store.Ref, row *query.Row) {
 	for i := range v.levels {
 		l, b := &v.levels[i], &v.build.levels[i]
 		keys := atLeast(v.keys[i], int(id)+1)
@@ -41,14 +41,13 @@ func (v *View) buildKeys(id store.ID, ref store.Ref, row query.Row) {
 			keys[id] = l.key(ref)
 			continue
 		}
-		value := l.by.Value(row)
-		if b.numbers != nil && b.intern(l, value) {
+		if b.numbers != nil && b.intern(l, row) {
 			keys[id] = b.keys[b.last]
-			b.ranks = atLeast(b.ranks, cap(keys))
+			b.ranks = atLeast(b.ranks, int(id)+1)
 			b.ranks[id] = sortKey(b.last)
 			continue
 		}
-		keys[id] = l.keyOf(value)
+		keys[id] = l.keyOf(l.by.Value(row))
 	}
 }
 
@@ -62,12 +61,12 @@ func atLeast(list []sortKey, length int) []sortKey {
 	return list
 }
 
-// intern sets last to the number of a text and returns true. A null value sorts like an
-// empty text. If there are too many texts, or the value is not a text, intern returns
+// intern sets last to the number of the row's text and returns true. A null value sorts like
+// an empty text. If there are too many texts, or the value is not a text, intern returns
 // false and the level stops interning.
-func (b *levelBuild) intern(l *level, value api.Value) bool {
-	text := value.Text
-	if value.Kind != api.String && value.Kind != api.Null {
+func (b *levelBuild) intern(l *level, row *query.Row) bool {
+	text, ok := l.by.Text(row)
+	if !ok {
 		*b = levelBuild{}
 		return false
 	}

@@ -34,7 +34,7 @@ func (s *Set) Open(q *wire.OpenView, now int64) (*View, *api.Status) {
 	}
 	if v.match.search.HasText() && !v.match.search.Empty() {
 		if s.texts == nil {
-			s.texts = newTexts(s.cacher.Arena(), s.cacher.Schema())
+			s.texts = newTexts(s.cacher.Arena(), s.cacher.Schema(), s.cacher.State().Len())
 		}
 		v.match.search.texts = s.texts
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/query"
 	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 // texts caches the search texts of objects, for all views of a collection. A text is computed
@@ -20,6 +21,7 @@ type texts struct {
 	chunks [][]byte
 	live   int    // bytes of the texts in use
 	buffer []byte // the text that was computed last
+	index  wire.CellIndex
 }
 
 // textSpan locates a text. The field at consists of the number of the chunk and 16 bits of
@@ -40,8 +42,9 @@ const (
 	unusedTextBytes = 1 << 20
 )
 
-func newTexts(arena *store.Arena, schema *api.Schema) *texts {
-	t := &texts{arena: arena}
+// newTexts returns a cache without texts, for about n objects.
+func newTexts(arena *store.Arena, schema *api.Schema, n int) *texts {
+	t := &texts{arena: arena, at: make([]textSpan, n+1)}
 	for i := range schema.Columns {
 		cell := api.ColumnCell(i)
 		t.cells, t.opaque = t.cells|cell, t.opaque || cell == 0
@@ -70,7 +73,8 @@ func (t *texts) text(id store.ID, ref store.Ref) []byte {
 	if text := t.kept(id); text != nil {
 		return text
 	}
-	t.buffer = query.AppendText(t.buffer[:0], t.arena.Envelope(ref))
+	t.index.Read(t.arena.Envelope(ref))
+	t.buffer = query.AppendText(t.buffer[:0], &t.index)
 	t.keep(id)
 	return t.buffer
 }

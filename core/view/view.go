@@ -201,7 +201,8 @@ func (v *View) transition(id store.ID, e *history.Event) transition {
 	case v.match.where.Empty():
 		t.is = 0
 	default:
-		t.is = v.match.failing(v.match.row(e.Current))
+		row := v.match.row(e.Current)
+		t.is = v.match.failing(&row)
 	}
 	return t
 }

@@ -25,13 +25,25 @@ func TestCellIndexAgreesWithTheEnvelope(t *testing.T) {
 			o.Columns = append(o.Columns, []api.Value{
 				{}, {Kind: api.Bool, Int: 1}, {Kind: api.Integer, Int: r.Int64()}, {Kind: api.Integer, Int: 3, Time: 1 << 40},
 				{Kind: api.Number, Float: 0.5}, {Kind: api.String, Text: texts[r.IntN(len(texts))]}, {Kind: api.Date, Int: -1},
-			}[r.IntN(7)])
+				{Kind: api.Integer, Int: r.Int64N(200) - 100}, {Kind: api.Duration, Int: 1 << 40},
+			}[r.IntN(9)])
 		}
 		e := wire.Envelope(wire.AppendEnvelope(nil, &o))
 		x.Read(e)
 		for i := -1; i <= 8; i++ {
 			require.Equal(t, e.Field(i), x.Field(i))
 			require.Equal(t, e.Column(i), x.Column(i))
+			text, ok := x.Text(i)
+			require.Equal(t, e.Column(i).Text, text)
+			require.Equal(t, e.Column(i).Kind == api.String || e.Column(i).Kind == api.Null, ok)
+		}
+		require.Equal(t, o.Key, x.Key())
+
+		x.Read(e[:r.IntN(len(e))]) // a truncated envelope causes no panic
+		for i := range 8 {
+			x.Field(i)
+			x.Text(i)
+			x.Column(i)
 		}
 	}
 	x.Read(nil)

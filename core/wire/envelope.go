@@ -167,25 +167,6 @@ func (e Envelope) Column(i int) api.Value {
 	return r.value()
 }
 
-// Texts calls yield with the text of each string column that is not empty, until yield
-// returns false. The texts alias the envelope.
-func (e Envelope) Texts(yield func(string) bool) {
-	r := e.cells()
-	fields := r.count(1)
-	r.skipFields(fields)
-	for n := r.count(1); n > 0 && r.err == nil; n-- {
-		var text string
-		if field, ok := r.sharing(); ok {
-			text = e.Field(field)
-		} else if v := r.value(); v.Kind == api.String {
-			text = v.Text
-		}
-		if text != "" && !yield(text) {
-			return
-		}
-	}
-}
-
 // SameCells returns api.AllCells if both envelopes have equal bytes up to the body, and
 // zero otherwise.
 func (e Envelope) SameCells(other Envelope) api.Cells {
