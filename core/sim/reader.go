@@ -196,6 +196,9 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	// The engine may drop a list before it has reported it.
 	unreported := r.scope(c).ready && dropped(f) && !dropped(&c.reported)
 	if c.epoch == r.scope(c).epoch && f.ResourceVersion == 0 && corruptBodies(f.Status) && (c.reported.ResourceVersion != 0 || unreported) {
+		if c.reported.ResourceVersion > r.scope(c).rv {
+			r.link.tap.keep(r.scope(c)) // the engine reported the list before it read a corrupt body
+		}
 		r.scope(c).renew()
 		r.world.saw(ListCorrupt)
 	}

@@ -136,6 +136,30 @@ func TestSilenceBeginsWithTheConfirmationOfAResumption(t *testing.T) {
 	require.NotContains(t, r.Seen.Missing(), "half-open connection")
 }
 
+// A list whose corrupt bodies are found when one is read was complete before. The events that the
+// watches received from that list therefore remain valid.
+func TestListIsDroppedAfterItsEventsWereDelivered(t *testing.T) {
+	ops := []sim.Op{
+		{Kind: "transaction", Seed: 0x2883e712c046a2d0},
+		{Kind: "burst", Seed: 0x0ea9dc535a0c60fd},
+		{Kind: "restart-connector", Seed: 0xe2b330c8e27e8b67},
+		{Kind: "busy", Seed: 0x726af7a837c96d65},
+		{Kind: "open-rows", Seed: 0x220da5602cf4a337},
+		{Kind: "open-rows", Seed: 0x9ec034b448ee0ce1},
+		{Kind: "open-collection", Seed: 0x255e62e8e3776671},
+		{Kind: "lag", Seed: 0xc92ca2602588a2be},
+		{Kind: "burst", Seed: 0x45a81ecbe4d2f784},
+		{Kind: "idle", Seed: 0xc48cac31a2180d05},
+		{Kind: "open-slow-watch", Seed: 0x3dbaa7e669e12fa1},
+		{Kind: "drop", Seed: 0xd5fb4f56e138d7f1},
+		{Kind: "burst", Seed: 0xe530afed6da89eb0},
+		{Kind: "evict-behind", Seed: 0x77445924f1b92460},
+	}
+	r := sim.Run(200542, ops, sim.Setup{})
+	require.NoError(t, r.Err)
+	require.NotContains(t, r.Seen.Missing(), "list with corrupt bodies dropped when one is read")
+}
+
 // Shrinking keeps the failure and removes unnecessary ops.
 func TestShrink(t *testing.T) {
 	ops := append(sim.Program(3), sim.Op{Kind: "no such op"})

@@ -135,8 +135,8 @@ func (t *tap) restore(id uint32) {
 	}
 }
 
-// keep undoes restore. The subscription has ended because of the memory limit, so the
-// engine did not need the block, and processed the rest of the message.
+// keep undoes restore, because the engine processed the rest of the message: it ended the
+// subscription for the memory limit, or it read the corrupt body only later.
 func (t *tap) keep(ended *scope) {
 	for _, s := range t.spoiled {
 		if s.scope == ended && s.epoch == ended.epoch && s.after.source != nil {
