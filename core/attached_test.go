@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// leaf is an engine whose connector is another engine.
+// leaf is an engine whose connector is another engine, the upper engine.
 type leaf struct {
 	*rig
 	trunk *rig
@@ -240,7 +240,7 @@ func TestC35_WaitRequestsProgressUpstream(t *testing.T) {
 }
 
 // reattach detaches a reader and attaches it again with its saved session, as after an
-// eviction of the engine. It calls between while the reader is detached.
+// eviction of the engine. While the reader is detached, it calls the function between.
 func (l *leaf) reattach(between func()) {
 	l.trunk.seen[wire.TypeSavedReader] = nil
 	l.trunk.step(&wire.SaveReader{Reader: l.id})

@@ -46,8 +46,8 @@ func messageOf(subscription uint32, blocks int, body func(int) []byte) (message 
 }
 
 // receiveBlocks sends a list of blocks to an engine with ten objects and a limit of 10
-// MiB. It returns the rig of the engine, and the number of bytes allocated in the
-// process.
+// MiB. It returns the rig of the engine, and the number of bytes that the whole process
+// allocated.
 func receiveBlocks(t *testing.T, blocks int, body func(int) []byte) (r *rig, allocated uint64) {
 	r = newRig(t)
 	r.engine.cfg.MaxBytes = 10 << 20

@@ -52,8 +52,8 @@ func (e *Engine) answerBodyWaits() {
 }
 
 // lacksBody reports whether the body of a stored version is still missing. It examines
-// the envelope, because the reflector determines the pending bodies only after the
-// first reads of a new state.
+// the envelope, because the first reads of a new state run before the reflector has
+// determined which bodies are pending.
 func (b *sharedCollection) lacksBody(ref store.Ref) bool {
 	return ref != 0 && b.scope.RowsFirst && b.reflector.Bodies().Left() == nil &&
 		b.cacher.Arena().Envelope(ref).Body().Codec == api.NoBody

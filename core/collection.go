@@ -320,9 +320,9 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 	}
 }
 
-// dropIdle closes the shared collections that have had no users for lingerMillis. It
-// closes a collection that stopped at the memory limit without this delay. If no shared
-// collection is left, it closes the connection.
+// dropIdle closes the shared collections that have had no users for lingerMillis. Unused
+// collections that stopped at the memory limit are closed without this delay. If no
+// shared collection is left, dropIdle closes the connection.
 func (e *Engine) dropIdle() {
 	if len(e.sharedCollections) == 0 {
 		return
@@ -383,7 +383,7 @@ func (b *sharedCollection) tooLarge() bool {
 // beyond the limit. It first drops the indexes of the joined columns of one collection.
 // If there are no such indexes, it selects the largest collection that is still
 // updated. That collection continues without bodies if bodies are pending, and is
-// closed otherwise. The objects of a closed collection remain readable, and its state
+// stopped otherwise. The objects of a stopped collection remain readable, and its state
 // reports the reason. The other collections continue until the total grows again.
 func (e *Engine) enforceMemoryLimit() {
 	used, largest := e.usedBytes(), (*sharedCollection)(nil)

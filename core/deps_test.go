@@ -72,8 +72,8 @@ func isCore(path string) bool {
 		!strings.HasPrefix(path, "core/coretest") && !strings.HasPrefix(path, "core/sim") && path != "core/body/skeleton"
 }
 
-// layers returns, for each package of the engine, the packages of this module that it may
-// import. These are the packages of lower layers, and single packages of the same layer.
+// layers returns the packages of this module that each package of the engine may import.
+// These are the packages of lower layers, and individual packages of the same layer.
 func layers() map[string][]string {
 	leaf := []string{"core/api", "core/internal/lite"}
 	words := append(slices.Clone(leaf), "core/selector", "core/objectjson", "core/wire")

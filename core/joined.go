@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/view"
 )
 
-// joined adds columns of other collections to the rows that views of a shared collection
-// read.
+// joined adds columns to the rows that views of a shared collection read. The values of
+// these columns are computed from other collections.
 type joined struct {
 	others  []*sharedCollection // nil without joined columns
 	columns []api.Column

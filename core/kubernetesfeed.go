@@ -10,15 +10,15 @@ import (
 const (
 	// kubernetesPageSize is the page size of client-go (rule R2).
 	kubernetesPageSize = 500
-	// usualWatch is the duration of a watch in seconds. The bookmark and the end of
-	// the watch provide progress within the ten-second period.
+	// usualWatch is the usual duration of a watch, in seconds. The bookmark and the end
+	// of the watch provide progress within the ten-second period.
 	usualWatch = 9
 	// shortWatch is the duration, in seconds, of the first watch after a disconnect.
 	// This watch is short, so that progress arrives soon, but long enough for a
 	// bookmark (rules W19, W20).
 	shortWatch = 4
 	// initialWatch is the duration, in seconds, of a watch that starts with the current
-	// state. It is long enough to receive a state of any size.
+	// state. It leaves enough time to receive a large state.
 	initialWatch = 600
 )
 

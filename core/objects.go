@@ -85,7 +85,8 @@ func (e *Engine) findHandle(id uint32) *handle {
 	return nil
 }
 
-// report appends the changes to a followed object since the last report.
+// report appends the version and the state of a followed object, each only if it has
+// changed since the last report.
 func (h *handle) report(e *Engine, out []byte) []byte {
 	look, ok := e.objects.Look(h.object)
 	if !ok || h.onDemand {
@@ -128,9 +129,9 @@ func sameStatus(a, b *api.Status) bool { return a == b || a != nil && b != nil &
 // objectSources provides the engine's collections to objcache.
 type objectSources struct{ engine *Engine }
 
-// Covering implements objcache.Upstream. It returns an open collection that has the
-// object with its body, or nil. It prefers current if that collection still has the
-// object.
+// Covering implements objcache.Upstream. It returns an open collection whose scope
+// includes the object and that has all bodies, or nil. It prefers current if current
+// still meets these conditions.
 func (s objectSources) Covering(id objcache.ID, current objcache.Source) objcache.Source {
 	var found objcache.Source
 	for _, b := range s.engine.complete {

@@ -105,9 +105,9 @@ func (e *Engine) list(f *wire.List) {
 	})
 }
 
-// pageBytes is the size of decoded objects at which a page ends, even before its limit is
-// reached (rule P16). The engine's memory never shrinks, so a page of large objects would
-// occupy memory permanently.
+// pageBytes is the size of decoded objects at which a page ends, even if it has fewer
+// objects than its limit (rule P16). The engine's memory never shrinks, so a page of large
+// objects would occupy memory permanently.
 const pageBytes = 1 << 20
 
 func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, p *cacher.Pages, bodies bool) {

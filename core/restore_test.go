@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// snapshot returns all chunks of a new snapshot. It calls between before each request
-// for a further chunk.
+// snapshot returns all chunks of a new snapshot. Before each request for a further chunk,
+// it calls the function between.
 func (r *rig) snapshot(f wire.TakeSnapshot, between func()) (chunks [][]byte, end wire.SnapshotChunk) {
 	f.Request = 900
 	r.seen[wire.TypeSnapshotChunk] = nil

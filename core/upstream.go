@@ -114,7 +114,7 @@ func (c *connection) schema(f *wire.Schema) error {
 }
 
 // lacksColumns handles a connector that ignores the chosen columns. A collection that
-// another connector has served keeps its state and tries again.
+// already has a state keeps it and subscribes again later. Other collections are refused.
 func (c *connection) lacksColumns(b *sharedCollection) {
 	status := api.BadRequest("connector " + c.server + " does not compute columns: upgrade it, or open the collection without columns")
 	status.Cause = "ColumnsUnsupported"

@@ -234,7 +234,7 @@ func (e *Engine) findWatch(id uint32) *watch { return e.watches.byID[id] }
 func (e *Engine) isOpen(w *watch) bool { return e.watches.byID[w.id] == w && !w.finished }
 
 // reportWatches appends the deliveries of due watches, up to about readyBytes,
-// and removes watches whose end it reports.
+// and removes the watches that it reports as closed.
 func (e *Engine) reportWatches(out []byte) []byte {
 	for _, w := range e.watches.takeDue() {
 		if e.findWatch(w.id) != w {
@@ -253,8 +253,8 @@ func (e *Engine) reportWatches(out []byte) []byte {
 	return out
 }
 
-// report appends the deliveries of the watch, up to about readyBytes, and its end
-// after the last one.
+// report appends the deliveries of the watch, up to about readyBytes. If the watch has
+// ended, report appends its WatchClosed frame after the last delivery.
 func (w *watch) report(e *Engine, out []byte) []byte {
 	for len(w.pending) > 0 && len(out) < readyBytes {
 		out = w.reportPending(e, out)

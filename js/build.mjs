@@ -68,8 +68,8 @@ if (process.argv.includes("--test")) {
 } else {
   rmSync("dist", { recursive: true, force: true });
   // The entry loads start.js only when the engine runs in the same thread, and optional.js when a
-  // page needs it. Code that these files share is in each bundle, because a common file would make
-  // the entry a kilobyte larger.
+  // page needs it. Each bundle contains a copy of the code that these files share, because a common
+  // file would make the entry a kilobyte larger.
   await build({ ...common, entryPoints: ["src/index.ts"], outdir: "dist", platform: "neutral", plugins: [apart] });
   await build({ ...common, entryPoints: ["src/start.ts", "src/optional.ts"], outdir: "dist", platform: "neutral" });
   // The worker is one file, so that programs can serve it from any path.

@@ -23,8 +23,8 @@ type Label struct{ Key, Value string }
 
 // Labels is a label set, sorted by key. Keys are unique.
 //
-// If an object has an owner, its label set from a source or connector starts with a label
-// whose key is empty. The value of this label is the text of the [Owner]. Kubernetes does
+// A source or connector prepends a label with an empty key to the labels of an object
+// that has an owner. The value of this label is the text of the [Owner]. Kubernetes does
 // not allow empty keys. Most objects of one owner have equal labels and share one label
 // set, so the owner takes no memory per object.
 type Labels []Label

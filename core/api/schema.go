@@ -81,8 +81,7 @@ const (
 )
 
 // WithTimes returns the schema with a column for the creation time and one for the
-// deletion time of objects. WithTimes adds only a column that is missing, and hides
-// that column.
+// deletion time of objects. It adds only missing columns, with priority Hidden.
 func (s *Schema) WithTimes() *Schema {
 	with := *s
 	with.Columns = s.Columns[:len(s.Columns):len(s.Columns)]

@@ -132,8 +132,8 @@ func Unavailable(message string) *Status {
 
 // LimitReached returns the error for a request, message or connection that exceeds a
 // resource limit. The code is 408 for a client that is too slow and 413 for an item that
-// is too large. The code is 429 for too many requests of one client and 503 for a full
-// server. Both Cause and the end of the message name the limit.
+// is too large. The code is 429 for too many requests from one client and 503 for a
+// server at capacity. Both Cause and the end of the message name the limit.
 //
 //go:noinline
 func LimitReached(code int, limit, message string) *Status {

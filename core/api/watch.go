@@ -31,9 +31,9 @@ const (
 	// PolicyConflate keeps only the newest state of each object, in order. The consumer
 	// eventually reaches the current state, and the queue is bounded.
 	PolicyConflate
-	// PolicyStall keeps a position in the history. The watch pauses, and later
-	// continues from that position. It ends when the event at that position leaves
-	// the history.
+	// PolicyStall keeps a position in the history. The watch pauses while its consumer
+	// accepts no events, and then continues from that position. The watch ends if the
+	// history evicts the event at that position.
 	PolicyStall
 )
 
@@ -58,14 +58,15 @@ const (
 	// WatchEndSlowConsumer means that, under [PolicyTerminate], the queue was full for
 	// longer than dispatch waits.
 	WatchEndSlowConsumer
-	// WatchEndOvertaken means that the history does not have the next event of the
+	// WatchEndOvertaken means that the history no longer has the next event of the
 	// watch. Other causes are a second relist before the consumer has read the changes of
 	// the first, and, under [PolicyTerminate], a deletion that a relist found.
 	WatchEndOvertaken
 	// WatchEndHistoryLost means that the resource version of the watch belongs to a
 	// history that the source has lost, or to another source.
 	WatchEndHistoryLost
-	// WatchEndCorrupt means that the restored state of the collection is corrupt.
+	// WatchEndCorrupt means that the collection has corrupt bodies, or that its restored
+	// state is corrupt.
 	WatchEndCorrupt
 )
 

@@ -21,8 +21,8 @@
 // differs from S2 in two ways:
 //
 //   - One operation continues the last copy from the base, or from the dictionary if
-//     there is no base. This operation takes one byte, whereas other copies take two or
-//     three. Half of all copies use it.
+//     there is no base. This operation usually takes one byte, whereas most other copies
+//     take two or three. Half of all copies use it.
 //   - UUIDs, times and hexadecimal digests are tokens of half their length. Such texts
 //     make up most of the differences between pods.
 //

@@ -54,8 +54,8 @@ func cpuNanos() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// selectors are kinds of watches, each with distinct selectors. A change matches ten
-// watches, regardless of the total number of watches.
+// selectors lists the kinds of watches to measure. All watches have distinct selectors. A
+// change matches ten watches, regardless of the total number of watches.
 var selectors = []struct {
 	name  string
 	watch func(i, of int) cacher.WatchOptions

@@ -21,8 +21,8 @@ type Config struct {
 	DeltaEpoch uint64
 }
 
-// Observer is notified of every change after the cacher applied it and before any
-// watch receives it.
+// Observer is notified of every change after the cacher has applied the change and before
+// any watch receives it.
 type Observer interface {
 	// Changed reports one change to an object. The event's versions and the object's ID
 	// are valid during the call, even if the object was deleted.
@@ -125,8 +125,8 @@ type Update struct {
 	// Base is the version that a body with codec Delta applies to. The body of Base
 	// is optional if the current version is Base or has the same base.
 	Base wire.Base
-	// Revised lets Apply replace a version that is as new or newer. Joined rows need
-	// this, because a row also changes when objects of other collections change.
+	// Revised lets Apply replace a version that is not older than ResourceVersion. Joined
+	// rows need this, because a row also changes when objects of other collections change.
 	Revised bool
 }
 

@@ -9,9 +9,9 @@
 // views, see every change. Tick is the clock for bookmarks, deadlines, waits and the
 // budget for slow consumers.
 //
-// Its parts have their own types: [Listing], [Waits] for a version, the state of the
-// source ([Upstream]), and the restore of a persisted state ([Restored]). Package
-// dispatch implements the dispatcher of watches.
+// The parts of a [Cacher] have their own types: [Listing], [Waits] for a version, the
+// state of the source ([Upstream]), and the restore of a persisted state ([Restored]).
+// Package dispatch implements the dispatcher of watches.
 //
 // Unlike the watch cache of kube-apiserver, this cache has no storage behind it. It
 // therefore differs from that cache in these points:
@@ -20,8 +20,8 @@
 //     (rules C6, C7). There is no storage to fall back to.
 //   - A list or watch without a resource version reads the newest version in the
 //     cache (rules C12, C36).
-//   - A relist sends watches the difference instead of ending them (rule C3), except
-//     Kubernetes watches with a deletion in the difference.
+//   - A relist sends watches the difference instead of ending them (rule C3). A watch
+//     with [api.PolicyTerminate] still ends if it would receive a deletion.
 //
 // A Cacher is not safe for concurrent use.
 package cacher

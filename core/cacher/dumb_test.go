@@ -45,7 +45,7 @@ func (d *dumb) change(rv api.ResourceVersion, key, text string) {
 }
 
 // relist sets a new state and records its differences from the old state. Deletions have the
-// version before rv, unless the old state has it.
+// version before rv, or rv if the old state already has the version before rv.
 func (d *dumb) relist(rv api.ResourceVersion, next map[string]string) {
 	var changes []dumbEvent
 	deleted := rv - 1

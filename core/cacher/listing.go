@@ -123,7 +123,7 @@ func (l *Listing) Delete(key api.Key, rv api.ResourceVersion) {
 
 // End replaces the state with the list in one step, and sets the resource version to rv
 // (rules H6, R11). Watches receive the difference as events in order of resource version.
-// A Kubernetes watch that would receive a deletion ends instead (rule C3).
+// A watch with [api.PolicyTerminate] that would receive a deletion ends instead (rule C3).
 //
 // If rv is older than the current version, the source has gone back in time. All watches
 // end, because no event sequence leads to the new state. Watches that started at a

@@ -10,7 +10,7 @@ import (
 // Pages is a list that is read in parts, all at one resource version. Call Next only
 // after Prepare has reported that the list is prepared; All calls Prepare and Next.
 // Between two reads, a list holds no references to versions. The list can continue as
-// long as the window has all changes since the list was opened.
+// long as the window has all changes after ResourceVersion.
 type Pages struct {
 	ResourceVersion api.ResourceVersion
 	// Continue is the token of the next page, or empty. Prepare sets it.
@@ -70,10 +70,9 @@ func (c *Cacher) open(plan *listPlan, filter *watcher.Filter) (*Pages, *api.Stat
 	return p, nil
 }
 
-// Prepare counts the items, for a list with a limit, until the meter is exhausted. It
+// Prepare counts the items of a list with a limit until the meter is exhausted. It
 // reports whether the count is complete, in which case Continue and Remaining are set.
-// Like Next, it fails with 410 if the window has evicted changes since the list was
-// opened.
+// Like Next, it fails with 410 if the window has evicted changes after ResourceVersion.
 func (p *Pages) Prepare() (done bool, status *api.Status) {
 	n := p.count
 	if n == nil {
@@ -131,10 +130,10 @@ func (p *Pages) continueAfter(last api.Key) {
 	p.Continue = formatContinue(p.ResourceVersion, string(last)[len(p.plan.prefix):]+"\x00")
 }
 
-// Next yields the next items until take returns false, maxScanned objects were examined
-// or the meter is exhausted, and reports whether the list is complete. It adds no
-// references to the items. It fails with 410 if the window has evicted changes since
-// the list was opened.
+// Next yields the next items, and reports whether the list is complete. It stops when take
+// returns false, maxScanned objects were examined, or the meter is exhausted. It adds no
+// references to the items. It fails with 410 if the window has evicted changes after
+// ResourceVersion.
 func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, status *api.Status) {
 	c := p.cacher
 	if !p.state.catchUp(p.next) {

@@ -99,9 +99,9 @@ func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// Only the policies of clients in the same process deliver the deletions that a relist
-// found. A client of the Kubernetes API might lose its connection between two events, resume
-// after the first, and miss the rest.
+// PolicyStall and PolicyConflate, which clients in the same process use, deliver the
+// deletions that a relist found. A client of the Kubernetes API might lose its connection
+// between two events, resume after the first, and miss the rest.
 func TestC3_RelistEndsKubernetesWatchesThatMissedADeletion(t *testing.T) {
 	w := listed(t, 10, "ns/changed rv=2 app=web", "ns/gone rv=3 app=web", "ns/left rv=4 app=db")
 	all, web := w.start(since("10")), w.start(cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", "")})
@@ -124,8 +124,8 @@ func TestC3_RelistEndsKubernetesWatchesThatMissedADeletion(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// G8: a consumer that stops after any event of a relist and resumes after the version
-// of that event either receives the rest or a 410.
+// G8: a consumer stops after any event of a relist, and resumes after the version of that
+// event. The consumer then receives either the rest or a 410.
 func TestG8_ResumingInsideARelistLosesNothing(t *testing.T) {
 	for name, lists := range map[string]struct {
 		rv    api.ResourceVersion
@@ -176,8 +176,8 @@ func TestG8_ResumingInsideARelistLosesNothing(t *testing.T) {
 	}
 }
 
-// A source that lists another state at the same version contradicts itself. No event has a
-// version that leads from one state to the other.
+// If a source lists another state at the same version, all watches end. No event could
+// have a version between the two states.
 func TestRelistAtTheSameVersionWithAnotherStateEndsWatches(t *testing.T) {
 	for name, items := range map[string][]string{
 		"an object is missing":     {"ns/a rv=1"},

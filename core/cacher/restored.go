@@ -29,9 +29,9 @@ func (r *Restored) Object(state *store.Store, p *Update) *api.Status {
 	return status
 }
 
-// MarkCorrupt records that a part of the restored state is missing or invalid. After
-// MarkCorrupt, every read fails with 410. The 410 reaches readers of other objects, so it
-// does not contain the cause, which may name an object.
+// MarkCorrupt records that a part of the restored state, or a block of bodies, is missing
+// or invalid. After MarkCorrupt, every read fails with 410. The 410 reaches readers of
+// other objects, so it does not contain the cause, which may name an object.
 func (r *Restored) MarkCorrupt(cause *api.Status) {
 	if r.corruption == nil {
 		r.corruption, r.cause = api.Expired("the state of the collection is incomplete or invalid; list again"), cause

@@ -21,8 +21,8 @@ type Waits struct {
 }
 
 // WhenFresh calls done with nil when the collection is ready and at rv or later,
-// which may be immediately. If the collection does not reach rv within three
-// seconds of being ready, it calls done with a 504.
+// which may be immediately. If the collection is ready but does not reach rv within
+// three seconds, WhenFresh calls done with a 504.
 //
 //go:noinline
 func (s *Waits) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
@@ -50,10 +50,10 @@ func (s *Waits) Fresh(rv api.ResourceVersion) bool {
 // RequestProgress records that a follower waits for a newer version.
 func (s *Waits) RequestProgress() { s.progressRequested = true }
 
-// Any reports whether progress of the source is needed (rule C35). It is needed if a
-// local read waits for a newer version, or a follower has called RequestProgress since
-// the last update. It is also needed if it would end a watch whose version belongs to a
-// lost history.
+// Any reports whether the cacher needs progress from its source (rule C35). A local read
+// that waits for a newer version needs progress. A follower needs it if the follower has
+// called RequestProgress since the last update. A watch whose version may belong to a
+// lost history needs it too, because progress would end that watch.
 func (s *Waits) Any() bool {
 	return s.cacher.ready && (s.progressRequested || len(s.list) > 0 || s.cacher.watches.SuspectsLost())
 }

@@ -1,6 +1,6 @@
-// Package catalog contains the schemas of the built-in Kubernetes resources, and the
-// printers that compute the cells of their columns as kube-apiserver does for
-// kubectl. Every source uses the same columns.
+// Package catalog contains the schemas of the built-in Kubernetes resources. Its printers
+// compute the cells of the columns as kube-apiserver does for kubectl. Every source uses
+// the same columns.
 package catalog
 
 import (
@@ -9,8 +9,8 @@ import (
 )
 
 // All returns the schemas of the built-in Kubernetes resources in stable versions. The
-// schemas contain the fields that Kubernetes selectors support, and the columns of
-// kubectl with the same cells. The result is a fresh copy.
+// schemas contain the fields that Kubernetes selectors support, and the columns that
+// kubectl prints, with the same cells. The result is a fresh copy.
 //
 // A schema has a column Name if tables do not show the plain names of objects, or do
 // not sort by them; see [NameColumn].

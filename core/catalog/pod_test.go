@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// These are parts of pods and of container statuses.
+// These are fragments of the JSON of pods and container statuses.
 const (
 	running   = `"ready":true,"started":true,"state":{"running":{"startedAt":"2026-01-02T03:04:05Z"}}`
 	unready   = `"ready":false,"started":true,"state":{"running":{}}`

@@ -161,10 +161,10 @@ func printLabels(v *objectjson.Values, out *objectjson.Cells) {
 	out.SetText(0)
 }
 
-// entry is a member of a JSON object whose values are texts.
+// entry is a member of a JSON object whose values are strings.
 type entry struct{ key, value string }
 
-// sortedMap returns the members of a JSON object whose values are texts, sorted by key.
+// sortedMap returns the members of a JSON object whose values are strings, sorted by key.
 // If several members have the same key, it returns the last one.
 func sortedMap(d objectjson.Document) []entry {
 	var entries []entry

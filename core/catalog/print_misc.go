@@ -40,8 +40,8 @@ func firstText(documents ...objectjson.Document) string {
 	return ""
 }
 
-// printDefault prints the name of an object, with a mark if one of the annotations
-// declares it as the default of its kind.
+// printDefault prints the name of an object, followed by "(default)" if one of the
+// annotations is "true" and thus declares the object the default of its kind.
 func printDefault(v *objectjson.Values, out *objectjson.Cells) {
 	out.AddValue(v.Get(0))
 	for i := 1; i < v.Len(); i++ {

@@ -63,7 +63,7 @@ func loadBalancer(ingress []objectjson.Document) []string {
 	return distinct(found)
 }
 
-// distinct sorts texts and removes duplicates.
+// distinct sorts strings in place and removes duplicates.
 func distinct(texts []string) []string {
 	lite.SortStrings(texts)
 	kept := texts[:0]

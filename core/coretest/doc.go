@@ -22,11 +22,11 @@
 // Everything runs in one goroutine against a virtual clock: a real [core.Engine], and
 // real sessions and cachers of a connector. The network between engine and connector
 // delivers, holds, loses and refuses messages as the scenario directs. After each verb,
-// the harness delivers messages until none is left, and prints each output frame of the
-// engine on one line. It prints the state of a collection only when the state has
-// changed, and wake-ups only for the verb that requests them. After each call the harness
-// overwrites the buffers that it passed to the engine. An engine that wrongly retains a
-// buffer therefore produces wrong output.
+// the harness delivers messages until none is left, and prints the engine's output frames,
+// most of them on one line each. It prints the state of a collection only when the state
+// has changed, and the time of the next wake-up only for the verb wakes. After each call
+// the harness overwrites the buffers that it passed to the engine. An engine that wrongly
+// retains a buffer therefore produces wrong output.
 //
 // The table in verbs.go lists the verbs, grouped by actor. The actors are the connector's
 // source, the network, a Kubernetes API that the engine reads directly, the clock, and

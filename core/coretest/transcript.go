@@ -82,8 +82,8 @@ func (r *recorded) tick(millis int64) {
 	r.engine.Tick(millis)
 }
 
-// step passes a copy of the input to the engine and then overwrites the copy, so that an
-// engine that retains part of its input produces wrong output.
+// step passes a copy of the input to the engine and then overwrites the copy. An engine
+// that wrongly retains part of its input then produces wrong output.
 func (r *recorded) step(frames []byte) error {
 	call := Call{Step: hex.EncodeToString(frames)}
 	input := append([]byte(nil), frames...)

@@ -96,7 +96,6 @@ func (h *harness) askChunk() error {
 	return h.toEngine(&wire.NextChunk{Request: h.chunkOf})
 }
 
-// doDamage damages a stored snapshot.
 func doDamage(h *harness, v *verb) error {
 	s := h.findSnapshot(v, v.take("the name of a snapshot"))
 	how := v.take("what to do: bit, format, half, lose, last, swap or all")

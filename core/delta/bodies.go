@@ -34,7 +34,7 @@ func (b *Bodies) Epoch() uint64 {
 
 // BaseFor returns the version that the next body of an object may use as the base of
 // a delta. The argument current is the current version, or zero. BaseFor returns zero
-// if that body must be complete. It adds no reference.
+// if that body must not be a delta. It adds no reference.
 func (b *Bodies) BaseFor(current store.Ref) store.Ref {
 	base := b.baseBeside(current)
 	if base == 0 || b.arena.Dictionary(base) != b.dictionaries.current.number {
@@ -60,8 +60,9 @@ func (b *Bodies) baseBeside(ref store.Ref) store.Ref {
 
 // Stored returns the base for a version that is about to be stored, and adds a reference
 // to the base. It returns zero if the body is not a delta. The argument previous is the
-// current version, or zero, and member locates the body in a block, which then also
-// contains the base. Stored fails if the base is not stored and arrives without its body.
+// current version, or zero. If member is not zero, it locates the body in a block, which
+// then also contains the base. Stored fails if the base is not stored and arrives without
+// its body.
 func (b *Bodies) Stored(key api.Key, rv api.ResourceVersion, base *wire.Base, previous store.Ref, member store.MemberRef) (store.Ref, *api.Status) {
 	if base.ResourceVersion == 0 {
 		return 0, nil

@@ -98,8 +98,8 @@ func (d *Dispatcher) MakeRoom() {
 	}
 }
 
-// makeRoom ends the wait for slow consumers if too many events wait: the window,
-// which may halve, must not evict undispatched events.
+// makeRoom ends the wait for slow consumers if too many events wait. The window may
+// halve its capacity, but must not evict undispatched events.
 func (d *Dispatcher) makeRoom() {
 	if d.window.End()-d.dispatched >= min(maxBehind, d.window.Capacity()/2) {
 		d.Finish()
@@ -122,8 +122,8 @@ func (d *Dispatcher) ForgetHistory(rv api.ResourceVersion) {
 }
 
 // OfferAll delivers the events of a relist, which are not in the window. It first ends each
-// Kubernetes watch that would receive a deletion at an unknown version, so that the watch
-// receives no part of the relist.
+// watch that has watcher.Options.Kubernetes set and would receive a deletion at an unknown
+// version. Those watches receive no part of the relist.
 func (d *Dispatcher) OfferAll(events []history.Event) {
 	for i := range events {
 		if e := &events[i]; e.Current == 0 || d.arena.ResourceVersion(e.Current) != e.ResourceVersion {
@@ -200,7 +200,7 @@ func (d *Dispatcher) forgetReached() {
 	}
 }
 
-// SuspectsLost reports whether progress would end a watch now.
+// SuspectsLost reports whether EndLost would end a watch now.
 func (d *Dispatcher) SuspectsLost() bool {
 	return len(d.ahead) > 0 && d.ahead.first() <= d.at.Now
 }
@@ -258,7 +258,7 @@ func (d *Dispatcher) retry(e *history.Event, blocked []*registration) []*registr
 	return kept
 }
 
-// Resume retries a parked event. Callers use it after a consumer has accepted events.
+// Resume retries a parked event. Call it after a consumer has accepted events.
 func (d *Dispatcher) Resume() {
 	if d.parked == nil {
 		return

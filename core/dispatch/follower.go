@@ -127,8 +127,8 @@ func (s *Followers) wakeNotified() {
 	}
 }
 
-// Progressed wakes followers that called NotifyOnProgress. Progress is rare, and
-// usually either many followers wait for it or none.
+// Progressed wakes followers that called NotifyOnProgress. It scans all followers, because
+// progress is rare, and usually either many followers wait for it or none.
 func (s *Followers) Progressed() {
 	for _, r := range s.all {
 		if r.awaitsProgress {

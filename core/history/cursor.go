@@ -1,7 +1,7 @@
 package history
 
-// Cursor is the read position of a reader in a window. A reader at the end is
-// idle: its position moves with the end of the window until Wake or Anchor sets the
+// Cursor is the read position of a reader in a window. An idle reader has read all
+// events: its position moves with the end of the window until Wake or Anchor fixes the
 // position.
 //
 // A cursor holds no reference to events, so a slow reader costs no memory and the
@@ -15,8 +15,7 @@ type Cursor struct {
 // NewCursor returns the cursor of a reader that has read all events.
 func NewCursor(w *Window) Cursor { return Cursor{window: w, position: w.End()} }
 
-// Behind reports whether the reader has a fixed position. A reader without a fixed
-// position is idle.
+// Behind reports whether the reader has a fixed position. Otherwise the reader is idle.
 func (c *Cursor) Behind() bool { return c.behind }
 
 // Position returns the position of the next event to read.
@@ -32,8 +31,8 @@ func (c *Cursor) MoveTo(position int) {
 	c.position, c.behind = position, position != c.window.End()
 }
 
-// Covers reports whether the reader has already read the event at a position, or
-// will read it later because it is behind.
+// Covers reports whether the reader has already read the event at a position, or will
+// read it later because the reader is behind.
 func (c *Cursor) Covers(position int) bool { return c.behind || position < c.position }
 
 // Wake makes an idle reader continue at the event at a position. It returns false,

@@ -8,10 +8,10 @@ import (
 )
 
 // Event is one change to one object. Current is zero for a deletion, Previous for a
-// creation; at most one of them is zero. The window holds a reference to Previous of each
-// of its events. The window needs no reference to Current, because the store holds that
-// version until a later event has it as Previous. Events leave the window in order, so
-// Current stays valid while its event is in the window.
+// creation; at most one of them is zero. The window holds a reference to the Previous
+// version of each event. It needs no reference to Current, because the store holds that
+// version until it becomes Previous of a later event. Events leave the window in order,
+// so Current stays valid while its event is in the window.
 type Event struct {
 	ResourceVersion api.ResourceVersion
 	Current         store.Ref
@@ -87,8 +87,8 @@ func (w *Window) Capacity() int { return len(w.ring) }
 // WindowMillis returns the time that the window should span.
 func (w *Window) WindowMillis() int64 { return w.limits.WindowMillis }
 
-// Generation returns how many lists have emptied the window. Positions that were saved
-// in one generation have no meaning in another.
+// Generation returns how many lists have emptied the window. A position is meaningful
+// only in the generation in which it was saved.
 func (w *Window) Generation() int { return w.generation }
 
 // Start returns the position of the oldest event.
@@ -97,7 +97,7 @@ func (w *Window) Start() int { return w.start }
 // End returns the position that the next event will get.
 func (w *Window) End() int { return w.end }
 
-// At returns the event at a position in [Start, End). It adds no references.
+// At returns the event at a position in [Start, End). It does not change reference counts.
 func (w *Window) At(position int) *Event {
 	i := w.first + position - w.start
 	if i >= len(w.ring) { // cheaper than a division
@@ -107,8 +107,8 @@ func (w *Window) At(position int) *Event {
 }
 
 // Append adds an event and takes ownership of its reference to Previous. The resource
-// version must not be lower than that of the last event. The result is valid until
-// the next call of Append.
+// version must not be lower than that of the last event. The result is valid until the
+// next call to Append.
 func (w *Window) Append(e Event) *Event {
 	if w.full() {
 		w.resize(e.Millis)

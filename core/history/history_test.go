@@ -41,8 +41,8 @@ func TestH2_Defaults(t *testing.T) {
 	assert.EqualValues(t, 75_000, w.WindowMillis())
 }
 
-// The maximum capacity doubles as often as necessary for a longer time window (T33).
-// All events are within the time window, so the ring grows to its maximum.
+// The default maximum capacity doubles, as often as necessary, for a longer time window
+// (T33). All events are within the time window, so the ring grows to its maximum.
 func TestH2_UpperBound(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -137,8 +137,8 @@ func TestH3_Resize(t *testing.T) {
 	}
 }
 
-// An event is appended to a ring that is full of events at even intervals, as in the test
-// of kube-apiserver (T30). The oldest event is in the first slot of the ring or in a
+// The test appends an event to a full ring whose events have even intervals, as in the
+// test of kube-apiserver (T30). The oldest event is in the first slot of the ring or in a
 // later one.
 func TestT30_FullRingsOfEvenIntervals(t *testing.T) {
 	const second = 1000
@@ -272,8 +272,8 @@ func TestH7_OldestDoesNotSplitARevision(t *testing.T) {
 	assertOldest(t, w, 39)
 }
 
-// A window without changes since the list serves the version of the list and later
-// ones, and refuses earlier ones (T10).
+// If nothing has changed since the list, the window accepts the version of the list and
+// later versions, and rejects earlier ones (T10).
 func TestH10_EmptyWindow(t *testing.T) {
 	_, w := newWindow(0, 0)
 	w.Relist(100)

@@ -9,8 +9,8 @@ import (
 
 // Children is the printer name of columns that count the objects below a row. The path of
 // such a column is a comma-separated list of resources, from the top down. The last
-// resource is that of the counted objects; the others lie between the row and these
-// objects. A space and the name of a column may follow:
+// resource is that of the counted objects; the others are those of the owners between the
+// row and these objects. A space and the name of a column may follow:
 //
 //	apps/v1/replicasets,v1/pods
 //	apps/v1/replicasets,v1/pods Status
@@ -22,8 +22,8 @@ import (
 // owner is the row, or an object of a listed resource that is below the row.
 const Children = "children"
 
-// maxValues is the maximum number of values that a cell lists. The other values share one
-// total.
+// maxValues is the maximum number of values that a cell lists. The cell counts objects
+// with other values as "others".
 const maxValues = 8
 
 // histogram contains values in no particular order, each with the number of objects that
@@ -90,8 +90,8 @@ func (j *Join) count(uid string) {
 	}
 }
 
-// addBelow finds the object of this level with the given UID, and adds the counts of the
-// objects below it to the sum.
+// addBelow takes the UID of an object of this level, and adds the counts of all objects
+// below that object to the sum.
 func (l *level) addBelow(uid string) {
 	if h := l.join.children[uid]; h != nil {
 		for _, b := range *h {

@@ -37,8 +37,8 @@ func childColumns(between string) []api.Column {
 	}
 }
 
-// counting returns a join that counts the objects of the last other collection. The
-// collections before it contain owners between the rows and these objects.
+// counting returns a join that counts the objects of the last collection in others. The
+// collections before that one contain owners between the rows and the counted objects.
 func counting(rows *cacher.Cacher, columns []api.Column, others ...*cacher.Cacher) *join.Join {
 	schema := *rows.Schema()
 	schema.Columns = append(slices.Clone(schema.Columns), columns...)
@@ -156,7 +156,7 @@ func TestCellListsTheMostFrequentValues(t *testing.T) {
 }
 
 // The number of children is unknown before their list has arrived, and for a reader that
-// may not list the children.
+// is not allowed to list the children.
 func TestChildrenAreUnknownWithoutTheirList(t *testing.T) {
 	sets, pods := listed(owning("replicasets"), "a/x rv=1 uid=x"), cacher.New(cacher.Config{Schema: objects.Pods()})
 	for _, j := range []*join.Join{counting(sets, childColumns(""), pods), counting(sets, childColumns(""))} {

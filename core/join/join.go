@@ -159,8 +159,8 @@ func (j *Join) Build(work int) int {
 	return work
 }
 
-// put stores the row of a version. The argument unchanged contains the cells that are
-// equal in the stored row.
+// put stores the row of a version. The argument unchanged contains the cells that equal
+// those of the stored row.
 func (j *Join) put(ref store.Ref, unchanged api.Cells) {
 	arena := j.levels[0].cacher.Arena()
 	e := j.levels[0].envelope(ref)
@@ -180,8 +180,8 @@ func (j *Join) put(ref store.Ref, unchanged api.Cells) {
 
 // revise updates the row of an object after a change in another collection.
 func (j *Join) revise(id store.ID) {
-	// AllCells would mean that nothing has changed. The shift always clears one bit,
-	// because a joined column may have no bit of its own.
+	// AllCells would mean that nothing has changed. The shift always clears one bit, even
+	// if no joined column has a bit of its own.
 	if id != 0 {
 		j.put(j.levels[0].cacher.State().Version(id), api.AllCells>>1&^j.joined)
 	}

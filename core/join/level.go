@@ -88,7 +88,7 @@ func (l *level) Changed(id store.ID, e *history.Event) {
 	}
 }
 
-// covers reports whether Build has read the object with this key, if there is one.
+// covers reports whether Build has read the level up to this key, or need not read the level.
 func (l *level) covers(key api.Key) bool { return l.done || key <= l.cursor }
 
 // move updates the indexes and counts after a change to an object. It returns the

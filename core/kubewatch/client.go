@@ -40,8 +40,8 @@ type Config struct {
 	// list. Without RestartsList, the client ends the run if it cannot continue a list.
 	RestartsList bool
 	// ListsAtOnce means that the caller starts a list immediately after a 410. To avoid a
-	// loop of lists, the client then replaces a 410 within a second after a list with a
-	// 503, which the caller retries with backoff.
+	// loop of lists, the client then reports a 503 if a 410 arrives within a second after
+	// a list. The caller retries after the 503 with backoff.
 	ListsAtOnce bool
 
 	// PageSize is the number of objects per page of a list.
@@ -76,8 +76,8 @@ type Handler interface {
 	// determined. Describe reports whether the run continues: it returns false if the
 	// handler has ended the run.
 	Describe(schema *api.Schema, clusterID string) bool
-	// BeginList begins the complete state. Object delivers one of its objects, and
-	// EndList completes it.
+	// BeginList starts the delivery of the complete state, Object delivers one of its
+	// objects, and EndList ends the delivery.
 	BeginList() error
 	Object(o *Object) error
 	EndList(rv api.ResourceVersion) error
@@ -280,7 +280,7 @@ func (c *Client) End(status *api.Status) {
 // in milliseconds (rules C4, R9). After this time, the client requires a new list.
 const retryWindow = 30_000
 
-// reasonStorageRead is the reason of a server that cannot decode its stored data.
+// reasonStorageRead is the reason in the Status of a server that cannot decode its stored data.
 const reasonStorageRead api.Reason = "StorageReadError"
 
 // judge converts an error that requires a new list into a 410, and a 410 directly after a

@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/core/kubewatch"
 )
 
-// client is a Client with the configuration of a connector. It records its requests
-// and the calls of its handler.
+// client is a Client with the configuration of a connector. It records its requests and
+// the calls to its handler.
 type client struct {
 	*kubewatch.Client
 	stream uint32

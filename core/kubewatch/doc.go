@@ -1,6 +1,6 @@
-// Package kubewatch lists and watches one collection of a Kubernetes API, by the rules of
-// client-go's reflector and without I/O. The engine in direct mode and host/source/kube
-// use this package.
+// Package kubewatch lists and watches one collection of a Kubernetes API. It follows the
+// rules of client-go's reflector, and does no I/O. The engine in direct mode and
+// host/source/kube use this package.
 //
 // # Driving a client
 //
@@ -31,10 +31,10 @@
 // Every failure ends the run with a status, and the caller decides when to start another
 // run. After a 410, the caller lists immediately. After a 429, the caller waits for the
 // requested pause. After a 401 or a 403, the caller retries slowly. After any other
-// error, it backs off (rules R9, R10). The status takes the pause from the Retry-After
-// header or from details.retryAfterSeconds. An invalid response is reported as a 502,
-// which the caller retries, because responses of aggregated APIs are often invalid only
-// temporarily.
+// error, it backs off (rules R9, R10). The pause comes from the Retry-After header or
+// from details.retryAfterSeconds of the response. An invalid response is reported as a
+// 502, which the caller retries, because responses of aggregated APIs are often invalid
+// only temporarily.
 //
 // # Lists
 //
@@ -44,9 +44,9 @@
 // continue token expires, the client requests the next list without pages (rule R3).
 //
 // After a 410, the client does not list at the expired version. It requests a consistent
-// read (rule C36), because the end of a list promises a complete state. A list that is
-// older than the last delivered version is rejected, so that the state never goes back in
-// time.
+// read (rule C36), because the handler treats the end of a list as progress. A list that
+// is older than the last delivered version is rejected, so that the state never goes back
+// in time.
 //
 // # Watches
 //

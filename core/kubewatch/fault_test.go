@@ -94,8 +94,8 @@ func TestR4AServerThatNeverMarksTheEndIsListed(t *testing.T) {
 	r.converged()
 }
 
-// If an empty server omits the end mark, it sends no bytes at all, so Firefox reports no
-// status code.
+// A server that has no objects and omits the end mark sends no bytes at all, so Firefox
+// reports no status code.
 func TestR4AServerThatNeverMarksTheEndOfNothingIsListed(t *testing.T) {
 	r := newRig(t)
 	r.server.Unended, r.lateCodes = true, true

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// raiseFloor handles the response with the newest version, which precedes a list that
+// raiseFloor handles the newest version, which the client requests before a list that
 // replaces an older state. The client reports progress at the end of the list, so the
 // list must not be older than the newest version. Without this minimum, a lagging server
 // could send a list that is only as new as the last known version.

@@ -13,8 +13,8 @@ type Object struct {
 	api.Object
 	// Raw is the JSON that the server sent.
 	Raw []byte
-	// head is the JSON of the kind and the apiVersion if Raw and Body lack them, or
-	// empty.
+	// head is the JSON of the kind and the apiVersion. It is empty unless Raw and Body
+	// lack both.
 	head    string
 	foreign string // apiVersion and kind of the object if they are not those of the schema, as for a Table
 }

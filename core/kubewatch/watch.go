@@ -39,7 +39,7 @@ func (c *Client) watch(seconds int, p phase) {
 //go:noinline
 func (c *Client) probeNewest() { c.fetchNewest(&c.probe, newest) }
 
-// checkResume handles the response with the newest version, which precedes a resumption.
+// checkResume handles the newest version, which the client requests before a resumption.
 // If the server has not reached c.at, it lags or never issued that version, and
 // checkResume fails the request.
 func (c *Client) checkResume() {

@@ -59,8 +59,8 @@ func New(cfg Config, up Upstream) *Cache {
 }
 
 // Add adds a reference. The first reference starts loading the object (rule K2). Add
-// never waits. An owner may have several references. The error means that the ID is
-// malformed.
+// never waits. An owner may have several references. Add returns an error only if the ID
+// is malformed.
 func (c *Cache) Add(id ID, owner string) *api.Status {
 	if status := id.validate(); status != nil {
 		return status

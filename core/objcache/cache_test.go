@@ -10,8 +10,8 @@ import (
 
 const minute = 60_000
 
-// TestK2_K9_SecretCache is the kubelet's TestSecretCache: absent, created,
-// changed, deleted.
+// TestK2_K9_SecretCache ports the kubelet's TestSecretCache: a Secret is absent, created,
+// changed and deleted.
 func TestK2_K9_SecretCache(t *testing.T) {
 	w := newWorld(t, Config{})
 	id := secret("a")
@@ -275,7 +275,7 @@ func TestK9_UnreadableObjectIsNotNotFound(t *testing.T) {
 	w.finds(id, 1) // the object stays, although the version is older
 }
 
-// TestK12_NotStoppedOnSlowInitialization is the kubelet's
+// TestK12_NotStoppedOnSlowInitialization ports the kubelet's
 // TestReflectorNotStoppedOnSlowInitialization.
 func TestK12_NotStoppedOnSlowInitialization(t *testing.T) {
 	w := newWorld(t, Config{MaxIdleMillis: minute})

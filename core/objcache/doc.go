@@ -13,7 +13,7 @@
 //
 // Watches are expensive for the server, so two kinds of items have none:
 //
-//   - A sweep stops the watch of an idle item, which was not read for
+//   - A sweep stops the watch of an idle item, which has not been read for
 //     [Config].MaxIdleMillis. The next Get starts a new watch, whose state is never older
 //     than the result of an earlier Get.
 //   - An immutable object is copied when it is first read, and its watch stops.
@@ -23,7 +23,7 @@
 //
 // The program drives the cache: it calls Tick with the time, and Settle after any change
 // in a source. The cache does not depend on the kind of its sources; see [Upstream].
-// [Registrations] turns "this version of this pod uses these objects" into references.
+// [Registrations] keeps references to the objects that the latest version of a pod uses.
 //
 // # Differences from the kubelet
 //
@@ -31,8 +31,8 @@
 // In the kubelet, that release leaves a count of -1, which cancels a later reference
 // (rule K3).
 //
-// The idle time of an object that was never read starts when it was loaded. In the
-// kubelet, the next sweep removes that object (rule K12).
+// An object that was never read becomes idle [Config].MaxIdleMillis after it was loaded.
+// In the kubelet, the next sweep removes that object (rule K12).
 //
 // The copy of an immutable object is not served forever. An immutable object can be
 // deleted and recreated with different content, and the kubelet then continues to serve
@@ -45,9 +45,9 @@
 // A Get fails immediately if the server has rejected the source, because the object will
 // not arrive.
 //
-// A reference that is released and added again creates a new item (rule K4). The program
-// may nevertheless keep a source open for a while after Close and reuse it. A reused
-// source is as current as a new list.
+// If the last reference to an object is released and added again, the cache creates a new
+// item (rule K4). The program may nevertheless keep a source open for a while after Close
+// and reuse it. A reused source is as current as a new list.
 //
 // # Debugging references
 //

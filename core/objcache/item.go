@@ -216,7 +216,7 @@ func (it *item) planSweep() {
 }
 
 // refused reports whether the object cannot arrive in this state of its source: the
-// source was given up, access is forbidden, or the resource is not installed.
+// source was closed permanently, access is forbidden, or the resource is not installed.
 func refused(s api.State, why *api.Status) bool {
 	absent := s == api.StateConnecting && why != nil && why.Code == api.CodeNotFound
 	return absent || s == api.StateClosed || s == api.StateForbidden

@@ -34,7 +34,7 @@ func (r *Registrations) Register(who Registrant, uses []ID) {
 	r.uses[who] = now
 }
 
-// Unregister drops the references of the last version.
+// Unregister drops the references of the registrant's last version.
 func (r *Registrations) Unregister(who Registrant) {
 	r.drop(who)
 	delete(r.uses, who)

@@ -41,7 +41,7 @@ func (e *editor) cutMember(name, end, kept, following int) {
 // SetResourceVersion appends body to dst with metadata.resourceVersion set to rv, as the
 // first member of metadata. If metadata is missing or null, SetResourceVersion adds it.
 // Stored bodies omit the version, but readers need it. dst must not overlap body. If body
-// is invalid, it returns dst unchanged and a [*SyntaxError].
+// is invalid, SetResourceVersion returns dst unchanged and a [*SyntaxError].
 func SetResourceVersion(dst, body []byte, rv api.ResourceVersion) ([]byte, error) {
 	start := skipSpace(body, 0)
 	if at(body, start) != '{' {

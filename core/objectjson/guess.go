@@ -6,8 +6,8 @@ package objectjson
 // than decoding and looking up a name. Names without a matching guess are decoded.
 
 // guess is a member that a scan has read before. The field text contains the member's
-// name in quotes with the colon. The field member is the index among the selected
-// members, or -1.
+// name in quotes with the colon. The field member is the member's index among the node's
+// selected members, or -1.
 type guess struct {
 	text   string
 	member int

@@ -28,8 +28,8 @@ const (
 	tooDeep
 )
 
-// skipSpace returns the offset of the next byte that is not whitespace. Programs rarely
-// write whitespace, so the case without it is separate and small enough to be inlined.
+// skipSpace returns the offset of the next byte that is not whitespace. JSON from programs
+// rarely contains whitespace, so the case without it is separate and small enough to be inlined.
 func skipSpace(b []byte, i int) int {
 	if i < len(b) && b[i] > ' ' {
 		return i
@@ -156,8 +156,8 @@ func skipArray(b []byte, i, depth int) (int, fault) {
 	return i, sound
 }
 
-// skipString skips the string whose opening quote is at i. Like encoding/json it
-// accepts invalid UTF-8.
+// skipString skips the string whose opening quote is at i. Like encoding/json, it accepts
+// invalid UTF-8.
 func skipString(b []byte, i int) (int, fault) {
 	for i++; len(b)-i >= 8; i += 8 {
 		if hit := unusual(word(b[i:])); hit != 0 {

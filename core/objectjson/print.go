@@ -6,7 +6,7 @@ import (
 )
 
 // Printers finds a printer by name. One printer can compute several cells; "cell" is the
-// number of the cell that the name denotes. Printers returns nil for an unknown name.
+// number of the cell that the name denotes. The function returns nil for an unknown name.
 type Printers func(name string) (p *Printer, cell int)
 
 // Printer computes cells from values of an object. A Scanner calls a printer once per

@@ -8,7 +8,7 @@ type Options struct {
 	KeepManagedFields bool
 	KeepLastApplied   bool
 	KeepSecretData    bool
-	// Unchecked skips unselected objects and arrays by their quotes and brackets alone.
+	// Unchecked skips unselected objects and arrays by matching only quotes and brackets.
 	// The body keeps such values unchanged, even if they are invalid.
 	Unchecked bool
 	// Borrowed leaves the strings of the Object in the Scanner's memory, for callers
@@ -180,8 +180,8 @@ func (s *Scanner) skip(i, depth int) (int, fault) {
 	return skipValue(s.body.raw, i, depth)
 }
 
-// skipUnchecked skips an object or array by its quotes and brackets alone. It skips any
-// other value as skipValue does.
+// skipUnchecked skips an object or array by matching only quotes and brackets. It skips
+// any other value as skipValue does.
 func skipUnchecked(b []byte, i, depth int) (int, fault) {
 	if c := at(b, i); c != '{' && c != '[' {
 		return skipValue(b, i, depth)

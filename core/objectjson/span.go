@@ -83,8 +83,8 @@ func (s *Span) step(c byte) ending {
 
 // words processes sixteen bytes at a time, until the value ends or fewer than sixteen
 // bytes remain. Most unselected bytes of a document are processed here, so the loop has
-// no branch per byte and few per block. In a module, each branch costs a jump through a
-// table.
+// no branch per byte and few per block. Go compiles each branch in a WebAssembly module
+// to a jump through a table.
 //
 // In the shipped module, vector instructions replace this function (see package strip).
 // The replacement depends on the fields of a Span and on this signature, and must be

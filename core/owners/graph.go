@@ -73,10 +73,10 @@ func (g *Graph) Children(c *cacher.Cacher, owner string) []store.ID {
 	return nil
 }
 
-// Below returns the UID of the root, and the UIDs of all objects below the root that
-// have children. The result therefore contains the owner of every object below the
-// root. Below takes time proportional to the number of objects below the root. The
-// caller owns the returned texts.
+// Below returns the UID of the root, and the UIDs of all objects below the root that have
+// children. The result therefore contains the owner of every object below the root. Below
+// takes time proportional to the number of objects below the root. The caller owns the
+// returned UIDs.
 func (g *Graph) Below(root string) []string {
 	found, known := []string{root}, map[string]bool{root: true}
 	for i := 0; i < len(found); i++ {

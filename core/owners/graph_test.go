@@ -20,7 +20,7 @@ import (
 // owned is an object of the model.
 type owned struct{ uid, owner string }
 
-// world has collections and their objects, by key.
+// world contains collections, and a model of their objects by key.
 type world struct {
 	collections []*cacher.Cacher
 	objects     []map[api.Key]owned

@@ -28,8 +28,7 @@ type Writer struct {
 }
 
 // NewWriter returns a writer of the state that reader reads. Each chunk has about
-// chunkBytes bytes; zero means 256 KiB, and the limit is 1 MiB. The writer closes
-// reader.
+// chunkBytes bytes; zero means 256 KiB, and the limit is 1 MiB. Close also closes reader.
 func NewWriter(reader *session.SnapshotReader, scope reflector.Scope, clusterID string, chunkBytes uint32) *Writer {
 	size := int(min(chunkBytes, maxChunkBytes))
 	if size == 0 {

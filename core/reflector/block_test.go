@@ -159,8 +159,8 @@ func TestBlocksUseCredit(t *testing.T) {
 	require.EqualValues(t, 1<<19, f.Bytes)
 }
 
-// Bodies stay in their block, deltas together with their bases (rule B33). A relist with
-// the same versions keeps the bodies in the block.
+// Bodies stay in their block, and deltas stay together with their bases (rule B33). A
+// relist with the same versions keeps the bodies in the block.
 func TestBodiesOfABlockStayInIt(t *testing.T) {
 	text := strings.Repeat("all-siblings-have-this-", 20)
 	list := func(r *rig, rv api.ResourceVersion) {

@@ -10,8 +10,8 @@ import (
 
 // If a collection requests rows first, the bodies of its objects are pending after the
 // first snapshot. Bodies arrive while the collection is live, and each body belongs to
-// exactly the version in the state. A change or deletion of the object also ends the wait
-// for its body. When no body is pending, the collection behaves like any other.
+// exactly the version in the state. A change to the object, or its deletion, also ends
+// the wait for the body. When no body is pending, the collection behaves like any other.
 //
 // Later snapshots contain the bodies, and replace the state only when they are complete.
 

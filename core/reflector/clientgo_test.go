@@ -230,7 +230,7 @@ func TestListAndWatchWithErrors(t *testing.T) {
 	require.Equal(t, api.StateLive, r.state())
 }
 
-// Delays double after a few failures, and stay constant after many (client-go's
+// The delay doubles with each failure until it reaches a maximum (client-go's
 // InitConnBackoff).
 func TestBackoffOverManyFailures(t *testing.T) {
 	for failures, bounds := range map[int][2]int64{
@@ -315,9 +315,10 @@ func TestResourceVersionUpdate(t *testing.T) {
 	require.Equal(t, versions{20, 30, 40}, append(at, r.cacher.ResourceVersion()))
 }
 
-// A snapshot becomes the state at its end mark (client-go's WatchList). A subscription
-// that ends before the mark continues or starts over, and one that ends after the mark
-// resumes. If the mark does not arrive in time, the reflector replaces the subscription.
+// A snapshot becomes the state at its end mark (client-go's WatchList). If the
+// subscription ends before the mark, the next one continues the snapshot or starts over.
+// If it ends after the mark, the next one resumes. If the mark does not arrive in time,
+// the reflector replaces the subscription.
 func TestWatchList(t *testing.T) {
 	begun := func(t *testing.T) *rig {
 		r := newRig(t)

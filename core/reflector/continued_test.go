@@ -37,7 +37,7 @@ func (r *rig) begins(epoch uint64, f *wire.SnapshotBegin) {
 }
 
 // The request for the rest of a snapshot contains the key directly after the last object,
-// and the version of the last changes.
+// and the version of the last received changes.
 func TestB38_SnapshotContinuesAfterItsLastObject(t *testing.T) {
 	r := interrupted(t, false, "default/a rv=1", "default/b rv=2")
 	f := r.asked()

@@ -9,8 +9,8 @@
 //
 //   - The resume version advances by whole revisions only.
 //   - A new list replaces the old state in one step, when it is complete.
-//   - A change is not progress, because it may be old. A collection without progress for
-//     three periods is stale, even if it is connected.
+//   - A change is not progress, because it may be old. A collection is stale after three
+//     progress periods without progress, even if it is connected.
 //
 // Changes arrive as differences: a patch of the envelope, and a body delta that requires
 // its base. Two numbers describe the bases that the reader has: the delta epoch of the

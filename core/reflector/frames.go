@@ -116,8 +116,8 @@ func (r *Reflector) number(set *labelSet) uint32 {
 }
 
 // setEnvelope sets the envelope of an object to be stored. It applies a patch to the
-// previous version, in the buffer head. The argument prefetched is usually the ID of the
-// object, but that ID may have been reused for another object.
+// previous version, with head as the buffer. The argument prefetched is usually the ID of
+// the object, but that ID may have been reused for another object.
 func (r *Reflector) setEnvelope(p *cacher.Update, c *wire.Change, state *store.Store, prefetched store.ID, head *[]byte) (status *api.Status) {
 	if c.Patch == nil {
 		p.Envelope = c.Envelope
@@ -250,8 +250,8 @@ func (r *Reflector) snapshotEnd(f *wire.SnapshotEnd) error {
 	return nil
 }
 
-// prefetchAtOnce is the number of changes whose objects are prefetched together. These
-// objects fit into the first-level processor cache until the changes are applied.
+// prefetchAtOnce is the number of changes whose objects are prefetched together. That
+// many objects stay in the first-level processor cache until the changes are applied.
 const prefetchAtOnce = 64
 
 // changes applies events to the list in progress, or else to the state. Events are not
@@ -367,7 +367,7 @@ func (r *Reflector) sourceError(f *wire.SourceError) {
 
 // ended handles the end of the subscription. It relists after a 410, and retries slowly
 // while authorization is missing. It gives up after a 400, 413 or 422. After any other
-// status it retries with backoff, and not before the pause that the status requests.
+// status it retries with backoff, and waits at least for the pause that the status requests.
 func (r *Reflector) ended(status *api.Status) {
 	if status == nil {
 		status = api.Internal("the connector ended the subscription without a reason")

@@ -112,7 +112,7 @@ func (l *loading) frame(t wire.Type, f wire.Frame) error {
 }
 
 // describe sets the dictionary of the objects that follow. It ignores the rest of the
-// schema, which the frames before the chunks contain.
+// schema, which was replayed before the body.
 func (l *loading) describe(f *wire.Schema) error {
 	dictionary, err := dictionaryOf(f, l.dictionaries)
 	if err == nil {

@@ -36,7 +36,7 @@ const (
 )
 
 // holding returns a reflector that is live at version 5. Version 3 of default/a is the
-// base of version 5, default/b is its own base and default/c has no body.
+// base of version 5, the body of default/b is itself a base, and default/c has no body.
 func holding(t *testing.T) *rig {
 	r := newRig(t)
 	r.Connected(5000)

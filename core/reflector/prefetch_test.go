@@ -17,8 +17,8 @@ func (r *rig) phase(key api.Key) string {
 	return r.cacher.Arena().Envelope(ref).Field(3)
 }
 
-// Objects are prefetched before any changes of a message are applied. A patched object
-// may then have been recreated, and another object may have the prefetched ID.
+// Objects are prefetched before any changes of a message are applied. When a patch is
+// applied, its object may have been recreated, and another object may have the prefetched ID.
 func TestPatchOfARecreatedObject(t *testing.T) {
 	r := following(t)
 	var events []wire.Change

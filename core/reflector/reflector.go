@@ -122,8 +122,8 @@ type Reflector struct {
 	// OnRefused is called when the connector or this engine gives up the collection
 	// permanently. Readers of this engine then receive no more data.
 	OnRefused func(why *api.Status)
-	// OnBodies is called when no body is pending any longer. The argument why is the
-	// reason if the collection continues without bodies, or nil.
+	// OnBodies is called when no body is pending any longer. The argument why is nil, or
+	// the reason why the collection continues without bodies.
 	OnBodies func(why *api.Status)
 }
 
@@ -165,8 +165,8 @@ func (r *Reflector) Asked() int64 {
 	return r.asked
 }
 
-// Delayed records that a large message keeps the connection busy. The subscription is
-// then not replaced for its silence.
+// Delayed records that a large message keeps the connection busy. Tick then does not
+// replace the silent subscription.
 func (r *Reflector) Delayed() {
 	if r.sub != 0 {
 		r.asked = r.now

@@ -316,8 +316,8 @@ func TestSilentSubscriptionIsReplaced(t *testing.T) {
 	require.Equal(t, api.StateLive, r.state())
 }
 
-// When a connector has lost its source, the state contains the error of the source, and
-// the subscription continues.
+// If a connector loses its source, the collection's status is the error of the source,
+// and the subscription continues.
 func TestErrorOfTheSourceIsTheReason(t *testing.T) {
 	gone := api.Unavailable("the source is down")
 	r := newRig(t)
@@ -395,7 +395,7 @@ func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 	require.Less(t, r.State().Total, uint64(1<<53))
 }
 
-// The status reports why progress is missing once the collection is stale. The reason of
+// The status reports why progress is missing once the collection is stale. The reason for
 // a refusal replaces this status.
 func TestMissedProgress(t *testing.T) {
 	r := following(t)

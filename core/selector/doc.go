@@ -30,9 +30,9 @@
 // A label selector passes through a lexer, a parser and a stable sort by key. A
 // field selector is split at commas, and each term at its operator.
 //
-// Both selector languages match Kubernetes in every detail, including NUL bytes and doubled commas
-// in value lists. A text therefore has the same meaning here as in kube-apiserver. The rules LS1
-// to LS14 and FS1 to FS10 of core/SEMANTICS.md describe both languages, and each test is named
-// after the rule that it checks. Parsed selectors retain substrings of the text, so a caller that
-// reuses the memory of the text must first copy the text.
+// Both selector languages interpret text exactly as kube-apiserver does, including NUL bytes and
+// doubled commas in value lists. The rules LS1 to LS14 and FS1 to FS10 of core/SEMANTICS.md
+// describe both languages, and each test is named after the rule that it checks. Parsed selectors
+// retain substrings of the text, so a caller that reuses the memory of the text must first copy
+// the text.
 package selector

@@ -117,8 +117,8 @@ func (b BoundFields) EachExact(yield func(field int, value string)) {
 	}
 }
 
-// Same reports whether the selector certainly gives the same result for two versions of
-// an object, given the cells that are equal in both.
+// Same reports whether the selector must give the same result for two versions of an
+// object, given the cells that are equal in both.
 func (b BoundFields) Same(unchanged api.Cells) bool {
 	for i := range b.conditions {
 		if !unchanged.Has(api.FieldCell(b.conditions[i].field)) {

@@ -16,7 +16,7 @@ type token struct {
 func (t token) is(special string) bool { return !t.word && t.text == special }
 func (t token) isEnd() bool            { return t.text == "" }
 
-// String returns the token as errors show it.
+// String returns the token as it appears in error messages.
 func (t token) String() string {
 	if t.isEnd() {
 		return "the end"

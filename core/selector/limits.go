@@ -2,7 +2,7 @@ package selector
 
 import "github.com/watchglass/watchglass/core/api"
 
-// The names of the limits, used as Cause of an error.
+// These constants name the exceeded limit in the Cause of an error.
 const (
 	LimitBytes        = "max-selector-bytes"
 	LimitRequirements = "max-selector-requirements"

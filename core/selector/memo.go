@@ -14,7 +14,7 @@ type Memo struct {
 	lastYes  bool
 	labels   Labels
 	verdicts []uint64 // idsPerWord results per element
-	// evaluations counts the calls of labels.Matches.
+	// evaluations counts the calls to labels.Matches.
 	evaluations uint64
 }
 
@@ -64,7 +64,7 @@ func (m *Memo) evaluate(set api.Labels) bool {
 	return m.labels.Matches(set)
 }
 
-// Evaluations returns an upper bound of the number of evaluated requirements.
+// Evaluations returns an upper bound on the number of evaluated requirements.
 func (m *Memo) Evaluations() uint64 { return m.evaluations * uint64(len(m.labels.requirements)) }
 
 // Labels returns the selector whose results the Memo caches.

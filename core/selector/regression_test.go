@@ -14,8 +14,8 @@ import (
 // A comment names each intended difference; both implementations agree on the rest.
 
 // Intended difference: a set requirement with duplicate values prints each value once
-// (LS10), and `in` with one distinct value is an exact match. The library removes
-// duplicates only when parsing text.
+// (LS10), and `in` with one distinct value is an exact match. The apimachinery library
+// removes duplicates only when it parses text.
 func TestDuplicateValuesAreOneValue(t *testing.T) {
 	r, err := selector.NewRequirement("a", selector.In, []string{"b", "b"})
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func TestDuplicateValuesAreOneValue(t *testing.T) {
 	assert.Equal(t, "b", value)
 }
 
-// Intended difference: with more than twelve requirements, the library's sort does not
+// Intended difference: with more than twelve requirements, apimachinery's sort does not
 // preserve the order of requirements on one key; this package does. The two
 // implementations match the same objects.
 func TestRequirementsOnOneKeyKeepTheirOrder(t *testing.T) {
@@ -39,8 +39,8 @@ func TestRequirementsOnOneKeyKeepTheirOrder(t *testing.T) {
 	assert.Equal(t, "1", value)
 }
 
-// Printing and parsing a field selector can change its order once, because "==" affects
-// the sort and is not printed.
+// Printing and parsing a field selector can change the order of its terms once, because
+// "==" affects the sort and is not printed.
 func TestCanonicalFieldsMayChangeOrderOnce(t *testing.T) {
 	first := parseFields(t, "a==z,a=c")
 	assert.Equal(t, "a=z,a=c", first.String())
@@ -58,7 +58,7 @@ func TestInvalidUTF8InAFieldValue(t *testing.T) {
 	}
 }
 
-// Between requirements, a doubled comma is an error. Inside a set, also at its end, a
+// Between requirements, a doubled comma is an error. Inside a set, even at its end, a
 // doubled comma denotes an empty value.
 func TestDoubledCommasInASetAreEmptyValues(t *testing.T) {
 	for text, want := range map[string]string{

@@ -39,8 +39,8 @@ func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 }
 
 // base returns the base of the body of ref, or a zero Base if that body has none. The
-// result contains the body of the base, unless the base is held or the base of held. The
-// reader already has these two versions.
+// result contains the body of the base unless the reader already has it. The reader has the
+// version held and the base of held.
 func (s *subscription) base(ref, held store.Ref) wire.Base {
 	arena := s.cacher.Arena()
 	base := arena.Base(ref)

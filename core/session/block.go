@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A snapshot is sent in blocks of neighboring objects that are compressed
-// together, because siblings are similar.
+// A snapshot is sent in blocks. The neighboring objects of a block are compressed
+// together, because they are usually similar.
 //
 // A block contains objects of one namespace. Readers with selectors or with chosen
 // columns receive no blocks. Every reader of a block is therefore authorized to read the
@@ -73,7 +73,7 @@ func (s *subscription) appendBlock(message []byte) []byte {
 }
 
 // sendEncoded appends an encoded block to the message, without bodies if the subscription
-// omits them. The version first is the first object of the block.
+// omits them. The argument first is the version of the first object in the block.
 func (s *subscription) sendEncoded(message []byte, first store.Ref, block *encodedBlock) []byte {
 	f := block.frame
 	if s.omitsBodies() {

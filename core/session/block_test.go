@@ -149,8 +149,8 @@ func TestMessageIsLimitedAfterDecompression(t *testing.T) {
 	require.Less(t, s.longest, messageBytes+largest)
 }
 
-// Each block contains objects of one namespace. Blocks contain the same objects as parts
-// (rule B27).
+// Each block contains objects of one namespace. A snapshot in blocks contains the same
+// objects as a snapshot in parts (rule B27).
 func TestBlocksContainTheObjectsOfParts(t *testing.T) {
 	w := newBlockWorld(t)
 	w.Bodies().SetDictionary([]byte(`{"kind":"Pod"`)) // later bodies in the middle of blocks have another dictionary

@@ -12,7 +12,7 @@ import (
 
 // A reader may request rows first. Its snapshot then has no bodies. After the
 // snapshot, the bodies follow in key order whenever there are no events to send. At that
-// point the reader has every event, so its versions are exactly those of the bodies.
+// point the reader has every event, so each body belongs to the version that the reader has.
 
 // maxRequestedBodies limits the pending requests of a subscription for bodies. Further
 // requests are ignored, and those bodies arrive in key order.

@@ -26,7 +26,7 @@ type Collection struct {
 // NewCollection returns a collection that serves a cacher and has no subscriptions yet.
 func NewCollection(c *cacher.Cacher) *Collection { return &Collection{cacher: c} }
 
-// frameBuffer is scratch space to build frames in. All readers of a collection share one
+// frameBuffer is scratch space for building frames. All readers of a collection share one
 // buffer, so that it stays in the processor cache.
 type frameBuffer struct {
 	Changes []wire.Change

@@ -6,8 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// These constants name the limits of a session. An error that reports a limit has its
-// constant as the Cause.
+// These constants name the limits of a session. The Cause of an error that reports an
+// exceeded limit is the constant of that limit.
 const (
 	LimitSubscriptions = "max-subscriptions"
 	LimitFrames        = "max-message-frames"

@@ -29,7 +29,7 @@
 // subscription, unless it covers everything. A dictionary is sent to all readers of a
 // resource and must therefore not be derived from objects.
 //
-// A session performs no I/O: Receive takes messages, Next returns them, and time
-// is an argument. It shares its collections with other sessions. Neither sessions
+// A session performs no I/O: Receive takes the messages of the reader, Next returns the
+// messages to send, and time is an argument. Sessions share collections. Neither sessions
 // nor collections are safe for concurrent use.
 package session

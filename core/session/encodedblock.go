@@ -33,8 +33,8 @@ type encodedBlocks struct {
 	byFirst    map[api.Key]*encodedBlock
 	bytes      int
 	// found contains the blocks for readers of all objects, by the key at which the
-	// reader continues. The map is valid while position is the end of the window. While
-	// found is valid, further readers need not determine the objects of a block.
+	// reader continues. The map is valid while position is the end of the window. A found
+	// block is sent to further readers without searching for its objects again.
 	found    map[api.Key]foundBlock
 	position int
 }

@@ -267,7 +267,7 @@ func (h *hostile) play() {
 	require.Zero(h.t, h.open)
 }
 
-// resume continues the reader in another session, which sends label sets again.
+// resume saves the session and restores it in another one, which sends label sets again.
 func (h *hostile) resume() {
 	h.next(1 << 20)
 	saved := h.session.Save()

@@ -198,7 +198,7 @@ func (r *reader) replaceSession() {
 	r.session = session.New(config, r.world)
 }
 
-// move continues with the reader in another session. Messages in flight still arrive.
+// move moves the reader to another session. Messages in flight still arrive.
 func (r *reader) move() {
 	if r.staged != nil {
 		r.moved++

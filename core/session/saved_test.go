@@ -37,7 +37,7 @@ func (c *collection) moved(t *testing.T, s *session.Session) *session.Session {
 	return again
 }
 
-// A reader without matching changes is current, regardless of how far the
+// A restored reader without matching changes is current, regardless of how far the
 // window has moved since its last frame (rule C25).
 func TestRestoredReaderWithoutMatchingChangesIsCurrent(t *testing.T) {
 	c := newCollection(20)

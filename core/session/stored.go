@@ -13,8 +13,8 @@ import (
 
 // forwardBlock appends the block that begins with the next object, if the collection
 // still stores all of it, and reports whether it did. As with encoded blocks, all objects
-// are in one namespace, and readers with selectors receive no blocks. Readers without
-// bodies receive no stored blocks either.
+// are in one namespace, and readers with selectors receive no blocks. Metadata-only
+// subscriptions receive no stored blocks either.
 func (s *subscription) forwardBlock(message []byte) ([]byte, bool) {
 	if s.stores || s.metadataOnly || s.filter.Selects() || s.computed != nil {
 		return message, false
@@ -158,7 +158,7 @@ func (s *subscription) advanceTo(next api.Key, done bool) {
 }
 
 // sendBlock appends a block, and before it a schema if the bodies use another dictionary.
-// The version first is the first object of the block.
+// The argument first is the version of the first object in the block.
 func (s *subscription) sendBlock(message []byte, first store.Ref, f *wire.SnapshotBlock) []byte {
 	if s.usesOtherDictionary(first) {
 		message = s.appendSchema(message, s.cacher.Arena().Dictionary(first), s.cacher.Bodies().Dictionary(first))

@@ -310,7 +310,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 }
 
 // charge subtracts the size of an appended data frame from the credit, and returns the
-// message with the frame. The reader subtracts the same frames, so both sides agree on
+// message with the frame. The reader subtracts the same sizes, so both sides agree on
 // the credit.
 func (s *subscription) charge(before, after []byte) []byte {
 	s.credit -= int64(len(after) - len(before))
@@ -407,9 +407,9 @@ func (s *subscription) appendFaults(message []byte) []byte {
 	fresh, first := min(mark-s.faultMark, len(list)), s.faultMark == 0
 	s.faultMark = mark
 	for _, f := range list[len(list)-fresh:] {
-		// A retraction is not sent in three cases. A snapshot does not contain
-		// deleted objects. A resuming reader already has the faults up to its
-		// version. An object that exists again arrives in an event.
+		// A retraction is not sent to a reader that starts with a snapshot, which has no
+		// deleted objects, or that resumes from the retraction's version or later. It is also
+		// not sent if a matching object with the key exists again and arrives in an event.
 		known := f.Retracted() && (first && (s.from == 0 || f.ResourceVersion <= s.from) ||
 			s.filter.Matches(s.cacher.State().Get(f.Key)))
 		if s.filter.Covers(f.Key) && !known {

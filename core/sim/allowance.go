@@ -14,8 +14,8 @@ type allowance struct {
 }
 
 // allowanceOf returns the allowance of the i-th engine in the world of a seed. One in
-// four allowances has a limit. A separate random generator chooses it, so that limits do
-// not change the rest of the run.
+// four allowances has a limit. A separate random generator chooses the limits, so that
+// they do not change the rest of the run.
 func allowanceOf(seed uint64, i int) allowance {
 	r := lite.NewRand(seed ^ 0xe7a1 + uint64(i)<<32)
 	if r.Int63n(4) != 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// anchor identifies the version of an object that the window of a view follows in the
-// order.
+// anchor identifies the version of an object whose position in the sort order determines
+// the window of a view.
 type anchor struct {
 	found   bool // a patch has determined the version, which may be nil
 	version *check.Item
@@ -25,7 +25,7 @@ func (v *view) chooseAnchor(r *lite.Rand) {
 	}
 }
 
-// findAnchor determines which version of the anchor a patch has found. That is the
+// findAnchor determines which version of the anchor object the engine has used: the
 // version in the window before the patch, or else the current version.
 func (r *reader) findAnchor(v *view, f *wire.ViewPatch) {
 	if f.Reset && v.anchor.found {

@@ -80,8 +80,8 @@ func hasDifference(payload []byte) bool {
 	return false
 }
 
-// snapshotBlock truncates the bodies of a block of a snapshot. The rows of the block stay
-// readable. A reader that has a state compares the bodies with it, and ends the subscription.
+// snapshotBlock truncates the bodies of a snapshot block, but not its rows. A reader that has a
+// state compares the bodies with that state. It detects the fault and ends the subscription.
 func (b *bodyFaults) snapshotBlock(arrives, frame []byte, f *wire.SnapshotBlock) []byte {
 	b.arrived++
 	if b.corrupt > 0 {

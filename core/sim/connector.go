@@ -259,8 +259,8 @@ func (c *connector) nextEvent() int64 {
 	return next
 }
 
-// earlier returns the earlier of the times a and b. It ignores b unless b is after now. If a is
-// zero, there is no earlier time.
+// earlier returns the earlier of the times a and b. It ignores a if a is zero, and b unless b
+// is after now.
 func earlier(a, b, now int64) int64 {
 	if b > now && (a == 0 || b < a) {
 		return b

@@ -221,7 +221,7 @@ func (t *tap) discloseBodies(subscription uint32, f *wire.SnapshotBodies, list [
 
 // unpack checks the decompressed bodies of changes that are not deltas. A delta contains
 // new text verbatim, so the check of the whole frame finds sentinels there. checkBody
-// checks the rest.
+// checks the complete body after the delta was applied.
 func (t *tap) unpack(g *entitlement, changes []wire.Change) {
 	for i := range changes {
 		c := &changes[i]

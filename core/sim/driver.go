@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// driver runs an engine, and simulates its clock, its connection and its requests for
-// I/O.
+// driver runs an engine, simulates its clock and its connection, and serves its requests
+// for I/O.
 type driver struct {
 	world     *world
 	name      string
@@ -26,7 +26,7 @@ type driver struct {
 	// onOutput processes one frame of output; settled is called after all output was processed.
 	onOutput func(wire.Frame)
 	settled  func()
-	// The engine is nil while it is evicted from memory. rouse then creates a new engine. lost,
+	// rouse creates a new engine if the engine is nil because it was evicted from memory. lost,
 	// if not nil, is called after the stream breaks.
 	rouse, lost func()
 	stepped     int   // number of inputs to the engine
@@ -166,7 +166,7 @@ func (d *driver) messageProcessed() {
 	}
 }
 
-// patience returns how long an engine may report live without receiving a message.
+// patience returns how long an engine may report data as live without receiving a message.
 func (d *driver) patience() int64 {
 	if d.fetches != nil {
 		return 3 * directPeriod

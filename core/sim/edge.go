@@ -238,8 +238,8 @@ func (o *edgeObject) checkFresh() {
 	}
 }
 
-// judge checks that the object does not report stalled readers, and that its open
-// collections are up to date.
+// judge checks that the object reports no reader as stalled, and that its open collections
+// are up to date.
 func (o *edgeObject) judge() {
 	if o.engine == nil {
 		o.awaken()

@@ -122,7 +122,7 @@ func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
 	a.over = true // the next watch delivers the events after this state
 }
 
-// reached is called when everything up to a version has arrived; zero means no change.
+// reached is called when everything up to the version rv has arrived; zero adds no version.
 // The call counts as progress only if the reader has reached the newest version that a
 // server reported. The responding server itself may lag.
 func (f *fetches) reached(a *answer, rv api.ResourceVersion) {
@@ -281,7 +281,7 @@ func (a *answer) follows() bool {
 }
 
 // names reports whether the response identifies the cluster at the start of a
-// subscription, rather than to confirm another response.
+// subscription, instead of confirming another response.
 func (a *answer) names() bool { return a.Purpose == kubeserver.Cluster && a.confirms == nil }
 
 // note applies the effect of a part, or defers it until the identity of the

@@ -205,8 +205,8 @@ func onKube(f func(*kubeAPI, *lite.Rand)) func(*world, *lite.Rand) {
 	}
 }
 
-// opCompactAPI compacts everything while there are changes that not all servers have received,
-// and breaks all watches.
+// opCompactAPI compacts all existing versions, makes changes that at least one server receives
+// late, and breaks all watches.
 func (w *world) opCompactAPI(r *lite.Rand) {
 	w.source.compacted = w.source.rv
 	w.connector(r).lag = 15_000

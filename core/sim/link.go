@@ -165,8 +165,8 @@ func (l *link) due(queue []message) bool {
 	return len(queue) > 0 && w.now >= max(queue[0].due, l.stalled)
 }
 
-// timeout breaks a stream that has lost data if its timeout is due, and reports whether
-// it did.
+// timeout breaks a stream that has lost data once its timeout has passed, and reports
+// whether it did.
 func (l *link) timeout() bool {
 	if l.driver.busy() || !passed(l.breaks, l.driver.world.now) && !passed(l.bodies.lostTo, l.driver.world.now) {
 		return false

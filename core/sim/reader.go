@@ -12,8 +12,8 @@ import (
 
 type envelope = wire.Envelope
 
-// progressMillis is the progress interval of sessions, and staleMillis the time
-// after which a reader without progress must report stale.
+// progressMillis is the progress interval of sessions. staleMillis is the time after
+// which a reader without progress must report that its data is stale.
 const (
 	progressMillis = 5000
 	staleMillis    = 3 * progressMillis
@@ -193,7 +193,7 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	if c == nil {
 		return
 	}
-	// The engine may drop a list before it has reported it.
+	// The engine may drop a list before reporting the list.
 	unreported := r.scope(c).ready && dropped(f) && !dropped(&c.reported)
 	if c.epoch == r.scope(c).epoch && f.ResourceVersion == 0 && corruptBodies(f.Status) && (c.reported.ResourceVersion != 0 || unreported) {
 		if c.reported.ResourceVersion > r.scope(c).rv {

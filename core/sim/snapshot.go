@@ -124,8 +124,8 @@ func (r *reader) store(t *taking, f *wire.SnapshotChunk) {
 	}
 }
 
-// restore replaces the engine and restores a persisted state of any age, which
-// may be corrupt.
+// restore replaces the engine and restores most of the persisted states. A state may be of
+// any age, and may be corrupt.
 func restore(rd *reader, r *lite.Rand) {
 	rd.reload(false)
 	for _, k := range rd.stored {

@@ -33,8 +33,8 @@ type watch struct {
 	follow bool
 	held   map[api.Key]api.ResourceVersion
 	whole  bool // held started with the complete state
-	// inherited means that part of held is from another engine, which may have
-	// had good versions of objects that were faulty when this one started.
+	// inherited means that part of held is from another engine, which may have had
+	// good versions of objects that were faulty when the current engine started.
 	inherited bool
 	// drained means that a slow consumer was terminated with the end marker
 	// queued.
@@ -224,8 +224,8 @@ func (r *reader) watchClosed(f *wire.WatchClosed) {
 }
 
 // checkEnd checks that the reason for the end is possible for the watch, and that a 410
-// accompanies the end unless the end is normal. A stalling watch may end only if more
-// changes than the shortest history followed its last event.
+// accompanies the end unless the end is normal. A stalling watch may be overtaken only
+// under the conditions of couldBeOvertaken.
 func (r *reader) checkEnd(w *watch) {
 	policy, possible := w.open.Policy, false
 	switch w.end {
@@ -267,9 +267,9 @@ func (r *reader) checkEnd(w *watch) {
 // leastHistory is the minimum number of events in the history of a reader.
 const leastHistory = 4
 
-// couldBeOvertaken reports whether enough changes of the kind, or two relists, followed
-// the last delivered event. Undelivered changes in the revision of that event count as
-// well.
+// couldBeOvertaken reports whether two relists, or more changes of the kind than the
+// smallest history holds, followed the last delivered event. Undelivered changes in the
+// revision of that event count as well.
 func (r *reader) couldBeOvertaken(w *watch) bool {
 	log := w.epoch.source.logs[w.kind]
 	begun := log.ChangesAfter(max(w.last, 1) - 1)
@@ -414,8 +414,7 @@ func (r *reader) judge() {
 	}
 }
 
-// skipped reports whether the watch did not receive all revisions up to its last
-// event.
+// skipped reports whether the watch skipped a revision before its last event.
 func (w *watch) skipped() bool {
 	var last api.ResourceVersion
 	seen := map[api.ResourceVersion]bool{}

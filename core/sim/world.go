@@ -195,8 +195,8 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 	return w
 }
 
-// sourceNamed returns the source with the name that connectors or direct engines
-// use.
+// sourceNamed returns the source with the given cluster ID, as connectors and direct
+// engines report it, or nil.
 func (w *world) sourceNamed(name string) *source {
 	name = strings.TrimPrefix(name, "kube-")
 	for _, s := range w.sources {

@@ -206,8 +206,8 @@ func (a *Arena) LabelsOf(ref Ref) api.Labels { return a.LabelsAndOwner(ref).With
 //go:noinline
 func (a *Arena) OwnerOf(ref Ref) string { return a.LabelsAndOwner(ref).Owner() }
 
-// RowLabels returns the labels and the owner of a version, with the complete kind and
-// name of the owner.
+// RowLabels returns the labels and the owner of a version. The kind and the name of the
+// owner are not abbreviated, unlike in LabelsAndOwner.
 func (a *Arena) RowLabels(ref Ref) api.Labels {
 	labels := a.Labels.Labels(a.record(ref).labels)
 	owner := api.ParseOwner(labels.OwnerText(), a.Key(ref).Name())
@@ -239,8 +239,8 @@ func (a *Arena) UsedBytes() int {
 	return a.slab.used + a.blocks.bytes + a.Labels.used + a.Versions()*recordSize
 }
 
-// ReservedBytes returns the memory that the arena has allocated for versions. The number
-// decreases when chunks and blocks become unused.
+// ReservedBytes returns the memory in bytes that the arena has allocated for versions.
+// The number decreases when chunks and blocks become unused.
 func (a *Arena) ReservedBytes() int {
 	return a.slab.reserved() + a.blocks.bytes + len(a.pages)*pageSize*recordSize
 }

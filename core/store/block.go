@@ -83,10 +83,10 @@ type taken struct {
 	at, to int
 }
 
-// OpenBlock starts a block. Until CloseBlock, versions can refer to it by its number. If
+// OpenBlock opens a block. Until CloseBlock, versions can refer to it by its number. If
 // owned is set, the arena takes ownership of the data; otherwise CloseBlock copies it.
-// Other blocks may be opened and closed before CloseBlock. For example, an object of a list
-// may load a segment, which has its own blocks.
+// Other blocks may be opened and closed before CloseBlock. For example, adding an object of
+// a list may load a segment, which has its own blocks.
 func (a *Arena) OpenBlock(b wire.BlockBodies, owned bool) (number uint32) {
 	x := &a.blocks
 	if n := len(x.free); n > 0 {
@@ -322,7 +322,7 @@ func (a *Arena) BaseBody(ref Ref, buffer *[]byte) api.Body {
 	return body
 }
 
-// take copies a body for the next Repack, unless that would exceed the limits.
+// take copies a body for the next Repack, unless that exceeds maxTaken or maxTakenBytes.
 func (x *blocks) take(ref Ref, member MemberRef, body api.Body) {
 	at := len(x.takenBytes)
 	if len(x.taken) < maxTaken && at+len(body.Data) <= maxTakenBytes {

@@ -14,7 +14,7 @@ type LabelSets struct {
 	free   []uint32
 	text   []byte // scratch
 	used   int
-	// freed is the number of IDs freed so far. recent contains the last of these IDs.
+	// freed counts how often IDs were freed. recent is a ring of the last freed IDs.
 	freed  int
 	recent []uint32
 }
@@ -106,12 +106,12 @@ func (l *LabelSets) Release(id uint32) {
 // labelSetBytes estimates the memory of a set: its labels and their encoded text.
 func labelSetBytes(text string) int { return 2 * len(text) }
 
-// Freed returns how many times an ID has been freed. The number never decreases.
+// Freed returns how often IDs have been freed so far. The number never decreases.
 func (l *LabelSets) Freed() int { return l.freed }
 
-// EachFreed calls forget for every ID that was freed after an earlier call to Freed, which
-// returned since. If more IDs were freed than can be reported, EachFreed returns false without
-// calling forget.
+// EachFreed calls forget for every ID that was freed since an earlier call to Freed. The
+// argument since is the result of that call. If more IDs were freed than can be reported,
+// EachFreed returns false without calling forget.
 func (l *LabelSets) EachFreed(since int, forget func(id uint32)) bool {
 	if l.freed-since > maxRecent {
 		return false

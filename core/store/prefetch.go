@@ -12,7 +12,7 @@ import (
 
 const cacheLine = 64
 
-// Prefetch appends one ID to the slice into for each change: that of the object that the change
+// Prefetch appends one ID per change to the slice into: the ID of the object that the change
 // probably updates, or zero. It prefetches the memory that these updates read.
 func (s *Store) Prefetch(into []ID, changes []wire.Change) []ID {
 	start := len(into)

@@ -6,9 +6,9 @@ package store
 type ranks []uint64 // by ID
 
 const (
-	// rankStep is the gap between adjacent objects after a renumbering and at the ends. When an
-	// object is inserted between two others, rankRun limits the gap between the object and its
-	// predecessor. The limit leaves room for successors, because names often end in a counter.
+	// rankStep is the gap between objects after a renumbering, and next to a new first or last
+	// object. Elsewhere, rankRun limits the gap between a new object and its predecessor. The
+	// limit leaves room for successors, because names often end in a counter.
 	rankStep = 1 << 32
 	rankRun  = 1 << 16
 	// firstRank is the number of the first object, with room on both sides.

@@ -95,8 +95,8 @@ func (s *Store) loadFor(key api.Key) {
 }
 
 // ascendTo yields versions from a key up to the next unloaded segment, and returns the
-// first key of that segment. The result more is false at the end of the store, and after
-// yield has returned false.
+// first key of that segment. The result more is false if no unloaded segment follows, or
+// if yield has returned false.
 func (s *Store) ascendTo(from api.Key, yield func(Ref) bool) (next api.Key, more bool) {
 	if s.segments.count > 0 {
 		i := s.segments.of(from)

@@ -71,8 +71,8 @@ func (s *Store) Last() Ref {
 	return s.versions[s.order.last()]
 }
 
-// Behind reports whether the key sorts after every key in the store, and so is not
-// present. The result is always false while a segment is unloaded.
+// Behind reports whether the key sorts after every key in the store, and is therefore not
+// in the store. The result is always false while a segment is unloaded.
 func (s *Store) Behind(key api.Key) bool {
 	return s.segments.count == 0 && (s.order.Len() == 0 || s.key(s.order.last()) < key)
 }

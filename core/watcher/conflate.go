@@ -36,7 +36,7 @@ func (w *Watcher) keyOf(in *input) api.Key {
 	return w.arena.Key(in.event.Previous)
 }
 
-// merge folds an earlier change of an object into a later one.
+// merge folds an earlier change to an object into a later one.
 func (w *Watcher) merge(earlier, later *input) {
 	w.opt.Counts.Conflations++
 	w.arena.Release(earlier.event.Current)

@@ -26,7 +26,7 @@ func stalled(f *feed, opt watcher.Options) *watcher.Watcher {
 	return w
 }
 
-// Conflation replaces several changes of one object with one change, at the position of
+// Conflation replaces several changes to one object with one change, at the position of
 // the last (B6).
 func TestConflate(t *testing.T) {
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestConflate(t *testing.T) {
 	}
 }
 
-// A merged change reports every cell that one of its changes modified.
+// A merged change reports every cell that any of the original changes modified.
 func TestConflatedChangeReportsChangedCellsOfBoth(t *testing.T) {
 	f := newFeed(t, 1000)
 	f.do("ns/a phase=Pending")
@@ -132,10 +132,10 @@ func (c *consumer) take(d watcher.Delivery, initial bool) {
 	c.arena.Release(d.Content)
 }
 
-// A conflating watch with an irregular reader converges to the actual state. It never
-// goes back in time, never sends events that contradict each other, and queues at most
-// one change per object. At each bookmark, the client's state equals the actual state at
-// that version.
+// A conflating watch whose consumer reads irregularly converges to the actual state. It
+// never goes back in time, never sends events that contradict each other, and queues at
+// most one change per object. At each bookmark, the client's state equals the actual
+// state at that version.
 func TestConflateConverges(t *testing.T) {
 	for seed := range int64(60) {
 		random := rand.New(rand.NewSource(seed))
@@ -205,7 +205,7 @@ func TestConflateConverges(t *testing.T) {
 	}
 }
 
-// The previous version of a merged update is the version that the watch delivered last.
+// The previous version of a merged update is the last delivered version of the object.
 func TestConflatedUpdateHasThePreviousVersionOfTheFirstChange(t *testing.T) {
 	f := newFeed(t, 1000)
 	w := stalled(f, watcher.Options{Previous: true})

@@ -10,7 +10,7 @@ import (
 // registration, or a range of the history.
 type Initial struct {
 	arena *store.Arena
-	// state holds references to its versions, from index position on.
+	// state holds references to its versions, starting at index position.
 	state    []store.Ref
 	version  api.ResourceVersion // version of the state, or of the last event
 	window   *history.Window
@@ -46,9 +46,9 @@ func FromCollection(arena *store.Arena, collect Collect, rv api.ResourceVersion)
 	return Initial{arena: arena, version: rv, collect: collect, filtered: true}
 }
 
-// FromHistory returns an Initial that sends the events currently in the window,
-// starting at a position. It reads them in batches as the consumer takes them. If
-// the window evicts an event before it was read, the watch ends (rules H17, W33).
+// FromHistory returns an Initial that sends the events currently in the window, starting
+// at a position. It reads them in batches as the consumer takes them. If the window
+// evicts an event before the event is read, the watch ends (rules H17, W33).
 func FromHistory(arena *store.Arena, window *history.Window, position int) Initial {
 	i := Initial{arena: arena, window: window, position: position, end: window.End()}
 	if !i.finished() {

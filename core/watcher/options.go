@@ -13,8 +13,8 @@ type Options struct {
 	// A stalling watch ignores QueueSize.
 	QueueSize int
 	Policy    api.Policy
-	// Kubernetes means that the client requested [api.PolicyTerminate]. A watch with a meter
-	// has another Policy.
+	// Kubernetes means that the client requested [api.PolicyTerminate], even if the watch
+	// has PolicyStall because of a meter.
 	Kubernetes bool
 	Initial    Initial
 	// Cursor is where a stalling watch starts to read the history. A stalling watch requires an
@@ -24,7 +24,7 @@ type Options struct {
 	// the watermark and every initial event (rules W34, W35).
 	Watermark api.ResourceVersion
 	// Previous adds the previous version of the object to MODIFIED events. A conflating
-	// watch adds the version that it delivered last.
+	// watch adds the last version of the object that it delivered.
 	Previous bool
 	// Bookmarks enables periodic bookmarks (rule W25).
 	Bookmarks bool
@@ -36,9 +36,9 @@ type Options struct {
 	EndBookmark api.ResourceVersion
 	// DeadlineMillis is when the watch ends, or zero for no deadline (rule P9).
 	DeadlineMillis int64
-	// Sink receives a delivery and reports whether it accepts the delivery, together with
-	// the reference. A declined delivery is offered again at the next Run. Without a
-	// Sink, the consumer calls Take.
+	// Sink receives a delivery, and reports whether it accepts the delivery and takes
+	// ownership of the references. A declined delivery is offered again at the next Run.
+	// Without a Sink, the consumer calls Take.
 	Sink func(Delivery) bool
 	// Initialized, if not nil, is called once after the initial events and their
 	// bookmark, with the number of initial events (rule W39).

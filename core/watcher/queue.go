@@ -1,7 +1,7 @@
 package watcher
 
 // queue is a first-in first-out ring that grows as needed. An unused queue is only a nil
-// pointer, because most watches have an empty queue.
+// pointer, which saves memory because most queues stay empty.
 type queue[T any] struct{ ring *ring[T] }
 
 type ring[T any] struct {

@@ -162,10 +162,10 @@ func (w *Watcher) BeginRelist() {
 	}
 }
 
-// EndBeforeDeletion ends a Kubernetes watch if it would have to deliver the given event as
-// a deletion. The event comes from a relist, and its version is unknown. A client of the
-// Kubernetes API whose connection breaks resumes from the last version that it received,
-// possibly at another server. If it received a part of the relist, it would miss the deletion.
+// EndBeforeDeletion ends a Kubernetes watch if it would have to deliver the given event as a
+// deletion. The event comes from a relist, and its version is unknown. A client of the Kubernetes
+// API whose connection breaks resumes from the last version that it received, possibly at another
+// server. If this client received only a part of the relist, it would miss the deletion.
 // EndBeforeDeletion evaluates the filter even if the meter is exhausted, and charges the meter.
 func (w *Watcher) EndBeforeDeletion(e *history.Event) {
 	if !w.opt.Kubernetes || !w.admits(e) {
@@ -294,8 +294,8 @@ func (w *Watcher) give(d Delivery) bool {
 	return taken
 }
 
-// advance performs one step of delivery and reports whether it made progress. The
-// order is initial events, end bookmark, live events.
+// advance performs one step of delivery and reports whether it made progress. It delivers
+// the initial events first, then the end bookmark, and then live events.
 func (w *Watcher) advance() bool {
 	switch {
 	case w.done:
@@ -451,8 +451,8 @@ func (w *Watcher) deliverBookmark(rv api.ResourceVersion) {
 	w.out.push(d)
 }
 
-// close calls Closed, and releases the events that were not delivered (rule W7). The consumer
-// can still take the remaining output (rule W9).
+// close calls Options.Closed, and releases the events that were not delivered (rule W7). The
+// consumer can still take the remaining output (rule W9).
 func (w *Watcher) close() {
 	if !w.outClosed && w.opt.Closed != nil {
 		w.opt.Closed()
@@ -465,7 +465,7 @@ func (w *Watcher) close() {
 	w.initial.release()
 }
 
-// Discard closes the watch and drops its output, because the consumer is gone.
+// Discard closes the watch and drops its output. Call Discard when the consumer is gone.
 func (w *Watcher) Discard() {
 	w.Stop(false)
 	w.close()

@@ -5,7 +5,7 @@ import "github.com/watchglass/watchglass/core/api"
 // AcquireObject adds a reference to one object. The engine keeps the object up to date
 // while a reference to it exists. Handle is a number that the program chooses for the
 // reference. [ObjectState] and [ObjectChanged] report the object; [Rejected] reports that
-// the reference was refused.
+// the engine refused the reference.
 type AcquireObject struct {
 	Handle   uint32
 	Resource string

@@ -1,7 +1,7 @@
 package wire
 
-// AttachReader adds a reader. The engine serves this reader from the engine's
-// collections, as a connector would. Messages from the reader arrive as [ReaderMessage];
+// AttachReader adds a reader. The engine serves its own collections to this reader, as a
+// connector would. Messages from the reader arrive as [ReaderMessage];
 // messages to the reader leave as [SendReader]. The program owns the connection to the
 // reader.
 type AttachReader struct {

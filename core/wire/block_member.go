@@ -16,7 +16,7 @@ type Member struct {
 	BaseSize  uint32              // bytes of the body of the base
 }
 
-// RowBody is the body of a version. If the body is a delta, Base is its base.
+// RowBody is the body of one version of an object. If Body is a delta, Base is its base.
 type RowBody struct {
 	Body api.Body
 	Base Base
@@ -45,8 +45,8 @@ func appendSized(dst []byte, body api.Body) []byte {
 	return appendUvarint(dst, uint64(len(body.Data))<<codecBits|uint64(body.Codec))
 }
 
-// sized reads a codec and a size. The message size is the only limit, because a large
-// body is sent by itself.
+// sized reads a codec and a size. The message size is the only limit, because a body that
+// is too large for a block is sent alone, without compression.
 func (r *reader) sized() (api.Codec, uint32) {
 	v := r.uvarint()
 	if v>>codecBits > math.MaxUint32 {

@@ -146,7 +146,7 @@ func (r *reader) skipColumns(n, fields int) {
 
 // shortColumn returns the end of the next column if it is Null, a field reference, a
 // short text or a one-byte value, as most columns are. Otherwise it returns zero, and the
-// caller reads the column. Validating rows takes a fifth of the time of an initial list.
+// caller reads the column. Validating rows accounts for a fifth of the time of an initial list.
 func (r *reader) shortColumn(fields int) int {
 	b, off := r.b, r.off
 	if off >= len(b) {

@@ -25,15 +25,15 @@ type Change struct {
 
 // Base identifies the earlier version that a body of codec Delta refers to. Base is zero
 // for other bodies. The body of the base is not a Delta and uses the same dictionary. The
-// frame omits this body (NoBody) if the base is the previous version or the base of that
-// version, because the reader then has the body.
+// frame omits that body (NoBody) if the base is the previous version, or the base of the
+// previous version, because the reader already has the body.
 type Base struct {
 	ResourceVersion api.ResourceVersion
 	Body            api.Body
 }
 
-// These bits share a byte with the object's flags. A bit indicates that the data in its
-// comment follows.
+// These bits share a byte with the object's flags. A set bit indicates that the data that
+// its comment describes follows.
 const (
 	markBase     = 0x80 // the version of the base
 	markBaseBody = 0x40 // the body of the base

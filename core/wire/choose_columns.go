@@ -3,9 +3,9 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // ChooseColumns replaces the connector's columns for the [Subscribe] that follows. The
-// connector computes the chosen columns from the bodies of the objects. If the [Schema]
-// of the subscription does not begin with these columns, the connector does not support
-// this frame.
+// connector computes the chosen columns from the bodies of the objects. A connector that
+// does not support this frame ignores it, and the [Schema] of the subscription does not
+// begin with the chosen columns.
 type ChooseColumns struct {
 	Subscription uint32
 	Columns      []api.Column // without printers

@@ -2,7 +2,7 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ChunkFormat is the format of [Chunk]. Programs discard persisted chunks of
+// ChunkFormat is the format version of [Chunk]. Programs discard persisted chunks in
 // other formats.
 const ChunkFormat = 8
 
@@ -38,8 +38,7 @@ type Chunk struct {
 	Body               ChunkBody
 }
 
-// ChunkBody describes the body of a chunk. A chunk without a body has zero
-// objects.
+// ChunkBody describes the body of a chunk. If the chunk has no body, Objects is zero.
 type ChunkBody struct {
 	Objects uint32
 	First   api.Key // key of the first object

@@ -2,7 +2,7 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// CollectionError reports an object of a collection that cannot be updated; see
+// CollectionError reports that an object of a collection cannot be updated; see
 // [ObjectError].
 type CollectionError struct {
 	Collection      uint32

@@ -242,7 +242,7 @@ func TestEnvelopeRefusesABodyWithoutACodec(t *testing.T) {
 	}
 }
 
-// Skipping cells advances the reader as far as reading the same cells.
+// Skipping cells advances the reader by as many bytes as reading the same cells.
 func TestSkippingEqualsReading(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	for range 100_000 {

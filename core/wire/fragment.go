@@ -53,7 +53,7 @@ type Assembly struct {
 	rest   uint64
 }
 
-// Pending reports whether fragments of a message are missing.
+// Pending reports whether the current message has further fragments.
 func (a *Assembly) Pending() bool { return a.rest > 0 }
 
 // Join processes the next message of a connection. It returns an unfragmented message

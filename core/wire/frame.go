@@ -11,8 +11,8 @@ const Subprotocol = SubprotocolPrefix + "2"
 // Version is the protocol version that [Hello] and [Welcome] carry.
 const Version = 2
 
-// MaxMessage is the maximum size of a message in either direction, in bytes. A message
-// can contain the changes of the largest etcd transaction, with their envelopes.
+// MaxMessage is the maximum size of a message in either direction, in bytes. It is enough
+// for the changes of the largest etcd transaction, with their envelopes.
 const MaxMessage = 16 << 20
 
 // Type is the first byte of a frame.
@@ -42,8 +42,8 @@ func Subscription(payload []byte) uint32 {
 	return r.uint32()
 }
 
-// Size returns the length of a frame with a payload of n bytes, including type and
-// length.
+// Size returns the length of a frame with a payload of n bytes, including the type byte
+// and the length prefix.
 func Size(n int) int {
 	size := 2 + n
 	for ; n >= 0x80; n >>= 7 {

@@ -81,7 +81,7 @@ func TestForgedCounts(t *testing.T) {
 			if got := parseBytes(typ, forged); got > uint64(factor*len(forged)+slack) {
 				t.Errorf("%s: a number forged at byte %d made the parser allocate %d bytes for %d", s.file(), i, got, len(forged))
 			}
-			// A count of 16,384, which fits the zeros after it for elements of up to four
+			// The zeros after the count of 16,384 suffice for elements of up to four
 			// bytes.
 			full := append(append(bytes.Clone(payload[:i]), 0x80, 0x80, 0x01), make([]byte, 1<<16)...)
 			if got := parseBytes(typ, full); got > uint64(factor*len(full)+slack) {

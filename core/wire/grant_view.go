@@ -1,8 +1,9 @@
 package wire
 
 // GrantView allows the next [ViewPatch] of a view. A view starts with one grant. The
-// program sends a grant for each patch that it has applied, so at most one patch waits
-// for a suspended program. A grant for a view that has an unused grant has no effect.
+// program sends a grant for each patch that it has applied, so at most one patch is
+// queued while the program is suspended. A grant for a view with an unused grant has no
+// effect.
 type GrantView struct {
 	View uint32
 }

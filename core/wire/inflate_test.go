@@ -75,8 +75,8 @@ func (w *bitWriter) write(v uint64, n uint) {
 func (w *bitWriter) code(code uint16, n uint8) { w.write(uint64(reverse(code, n)), uint(n)) }
 
 // A length and a distance with the longest codes and the most extra bits take 48 bits.
-// The decoder must buffer all 48 bits, whatever the starting bit (rule B33). No encoder
-// chooses such codes.
+// The decoder must buffer all 48 bits, whatever the starting bit (rule B33). Encoders do
+// not produce such codes.
 func TestInflateDecodesTheLongestCodes(t *testing.T) {
 	const copies = 200
 	w := &bitWriter{}

@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ObjectChanged reports an acquired object: its newest version with its body, or its
-// absence. The engine may skip intermediate versions.
+// ObjectChanged reports the newest version of an acquired object, with its body, or that
+// the object does not exist. The engine may skip intermediate versions.
 type ObjectChanged struct {
 	Handle          uint32
 	ResourceVersion api.ResourceVersion // all changes up to this version are included

@@ -309,9 +309,9 @@ func (p Patch) ApplyInParts(scratch *[]byte, previous Envelope) (head, body []by
 	return *scratch, p[r.off:], unchanged, nil
 }
 
-// applyCells reads n changed cells, and appends the cells in "before" with the changed
-// ones replaced. It returns the result, the set of unchanged cells, and whether the
-// changes fit the previous version.
+// applyCells reads n changed cells, and appends to dst the cells in before, with the
+// changed ones replaced. It returns the result, the set of unchanged cells, and whether
+// the changes fit the previous version.
 func (r *reader) applyCells(dst []byte, key api.Key, before []byte, n int) ([]byte, api.Cells, bool) {
 	old := cells{reader: reader{b: before}, key: key}
 	old.begin()

@@ -1,7 +1,7 @@
 package wire
 
 // Ping requests a [Pong] with the same mark. The reader sends the Pong after it has
-// processed everything before the Ping, so the sender can compute how much data is in
+// processed everything before the Ping, so the connector can compute how much data is in
 // flight. The mark is unpredictable, so a Pong proves that the reader has received the
 // Ping. A reader that does not support Ping does not respond.
 type Ping struct {

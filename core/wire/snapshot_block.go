@@ -8,7 +8,7 @@ const maxBlock = 1 << 20
 
 // maxBlockObjects is the maximum number of objects in a block, and also of label sets in
 // a block. The size of the sections alone does not limit memory, because decoded objects
-// are larger. A connector sends at most 192 objects.
+// are larger. A connector sends at most 192 objects per block.
 const maxBlockObjects = 1 << 10
 
 // SnapshotBlock contains neighboring objects of a snapshot, like [SnapshotPart],
@@ -188,8 +188,8 @@ func (b *Block) parse(section []byte, objects int) error {
 
 // addBodies adds the bodies that the members describe to the objects, whose envelopes are
 // in b.sections. If bodies is empty, as usual for an initial list, the objects get the
-// codecs and the versions of bases, but no data. The codec then replaces the last byte of
-// each envelope, and no envelope is copied.
+// codecs and the versions of bases, but no data. In this case, addBodies copies no
+// envelope: the codec replaces the last byte of each one.
 func (b *Block) addBodies(bodies []byte) error {
 	inPlace := len(bodies) == 0
 	if !inPlace {

@@ -201,8 +201,8 @@ func TestBlockOfMoreThanAMebibyteIsRefused(t *testing.T) {
 	}
 }
 
-// A body that is sent by itself, without compression, may be larger than a section of a
-// block: etcd stores objects of 1.5 MiB by default.
+// A body that is sent alone, without compression, may be larger than a section of a block.
+// By default, etcd stores objects of up to 1.5 MiB.
 func TestBodyOfMoreThanAMebibyteIsSentByItself(t *testing.T) {
 	large := api.Body{Codec: api.JSON, Data: make([]byte, 2*maxBlock)}
 	b := Block{Objects: []Change{{ResourceVersion: 7, Envelope: envelope(api.Object{Key: "default/a", Body: large})}}}

@@ -13,8 +13,8 @@ type Frame interface {
 	Parse(payload []byte) error
 }
 
-// Set lists the types of the frames that travel in one direction. Each direction has
-// its own set, so that a program links only the frames it parses.
+// Set lists the frame types of one direction or of one kind of persisted data. A program
+// links only the frames in the sets that it uses.
 type Set []struct {
 	Type Type
 	New  func() Frame

@@ -45,7 +45,7 @@ const minAggregate = 25
 
 // Edit is one step through the rows of a window, from top to bottom. An edit skips Keep
 // rows, removes the next Remove rows, and inserts the rows of Insert. A changed row is
-// removed and inserted. Rows after the last edit stay.
+// removed and inserted again. Rows after the last edit are unchanged.
 type Edit struct {
 	Keep, Remove uint32
 	Insert       []Item // without bodies

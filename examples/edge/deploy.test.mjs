@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const cwd = fileURLToPath(new URL(".", import.meta.url));
-/** Cloudflare's size limit for a worker, and its former limit after gzip on the smallest plan. */
+/** Cloudflare's size limit for a worker, and the smallest plan's former limit after gzip. */
 const maxKiB = 64 * 1024;
 const maxPackedKiB = 3 * 1024;
 

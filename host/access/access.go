@@ -51,8 +51,8 @@ type ReviewStats struct {
 	Refusals      int
 }
 
-// Request is a request to list and watch objects. An empty namespace means all
-// namespaces. An empty name means all objects.
+// Request is a request to read objects, or a path that is not a resource. An empty
+// namespace means all namespaces. An empty name means all objects.
 type Request struct {
 	Resource    api.Resource
 	Subresource string
@@ -115,7 +115,7 @@ func NewRequest(resource api.Resource, namespace string, fields selector.Fields)
 type Policy interface {
 	// Authenticate returns the user who presents the token, which may be empty.
 	Authenticate(ctx context.Context, token string) (*User, *api.Status)
-	// Authorize returns why the user may not make the request, or nil if the user may.
+	// Authorize returns the reason to refuse the request, or nil if the user may make it.
 	// reviewAt is the time at which to authorize the request again. If zero, the caller
 	// chooses the time, as for User.ReviewAt.
 	Authorize(ctx context.Context, user *User, r Request) (reviewAt time.Time, refused *api.Status)
@@ -164,8 +164,8 @@ func (everyone) Authorize(context.Context, *User, Request) (time.Time, *api.Stat
 	return time.Time{}, nil
 }
 
-// Only returns a policy that lets every client read the given resources and no others,
-// for a connector that chooses its clients itself.
+// Only returns a policy that lets every client read the given resources and no others. It
+// is for a connector that itself connects to its clients, as with package push.
 func Only(resources ...api.Resource) Policy { return only{resources: resources} }
 
 type only struct {

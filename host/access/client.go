@@ -29,8 +29,8 @@ type Client struct {
 	Connection Connection
 }
 
-// Connection receives the progress of the authentication of a client's connection from
-// [Enforce]. It is safe for concurrent use.
+// Connection tracks the authentication of a client's connection. The policy that
+// [Enforce] returns calls its methods, which are safe for concurrent use.
 type Connection interface {
 	// Deciding reports that the connection's token is being checked.
 	Deciding()
@@ -41,7 +41,7 @@ type Connection interface {
 	Release()
 }
 
-// Block returns the block of addresses that limits per address treat as one client. The
+// Block returns the block of addresses that per-address limits treat as one client. The
 // block is one IPv4 address, or the /64 of an IPv6 address, because one host can use all
 // addresses of a /64. For an invalid address, Block returns the zero Prefix.
 func (c Client) Block() netip.Prefix {
@@ -73,8 +73,8 @@ func Renewing(ctx context.Context) context.Context {
 	return WithClient(ctx, c)
 }
 
-// Impersonator is a Policy that honors impersonation headers. With any other policy,
-// requests with such headers are refused.
+// Impersonator is a Policy that honors impersonation headers if Impersonates returns true.
+// With any other policy, requests with such headers are refused.
 type Impersonator interface{ Impersonates() bool }
 
 // Impersonates reports whether a policy honors impersonation headers.

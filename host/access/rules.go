@@ -34,7 +34,7 @@ type NonResourceRule struct {
 // Ruler is a Policy that can list the rights of a user.
 type Ruler interface {
 	// Rules returns the rights of a user in a namespace. The user is the result of
-	// Authenticate for the token. The result may include rights other than reads.
+	// Authenticate for the token. The rules may include rights other than reads.
 	Rules(ctx context.Context, token string, user *User, namespace string) (*Rules, *api.Status)
 }
 
@@ -53,7 +53,7 @@ func UnknownRules(reason string) *Rules {
 	return &Rules{Incomplete: true, EvaluationError: reason}
 }
 
-// allRules grants every read.
+// allRules returns rules that grant every read.
 func allRules() *Rules {
 	return &Rules{Resources: []ResourceRule{{
 		Verbs: []string{"get", "list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"},

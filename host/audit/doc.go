@@ -7,8 +7,8 @@
 // well. An accepted token has no line, because the lines of the following reads name the
 // user. Tokens and objects are never written.
 //
-// Lines are written one at a time, and the request waits for its line, as in
-// kube-apiserver, so that no event is lost. A line that cannot be written is counted and
+// Lines are written one at a time. As in kube-apiserver, each request waits until its line
+// is written, so that no event is lost. A line that cannot be written is counted and
 // logged, and the request continues. Unauthenticated clients cannot fill the disk: long
 // texts are truncated, and refused tokens beyond a rate limit have no line. The next line
 // about a refused token contains the number of omitted lines.

@@ -79,8 +79,8 @@ func refusal(response *http.Response, err error) error {
 	return fmt.Errorf("the server returned %s: %s", response.Status, reason)
 }
 
-// theirVersion returns the version of the protocol that the text of a refusal names, and
-// whether it names one. Connectors of version 1 respond with plain text.
+// theirVersion returns the subprotocol that the text of a refusal names, and whether the
+// text names one. Connectors of version 1 respond with plain text.
 func theirVersion(text string) (version string, names bool) {
 	_, version, names = strings.Cut(text, wire.SubprotocolPrefix)
 	digits := len(version) - len(strings.TrimLeft(version, "0123456789"))

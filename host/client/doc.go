@@ -17,8 +17,8 @@
 //
 // # Stored state
 //
-// A program can store the state of a collection and open the collection with it
-// later. The objects are then available immediately, and only changes are
+// A program can store the state of a collection, and later open the collection with the
+// stored state. The objects are then available immediately, and only changes are
 // transferred.
 //
 //	var stored [][]byte
@@ -47,6 +47,6 @@
 //
 // # The module without a client
 //
-// [Compile] and [Instance] provide the module without network and clock. Input and output
-// are bytes. Tests use instances to replay transcripts.
+// [Compile] and [Instance] provide the module without a network or a clock. Input and
+// output are bytes. Tests use instances to replay transcripts.
 package client

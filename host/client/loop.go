@@ -13,7 +13,7 @@ import (
 
 // loop owns an instance and mirrors its open resources. Only the goroutine of run
 // accesses the fields below the line. Other goroutines send functions to that goroutine
-// through the channel calls.
+// through the channel in the field calls.
 type loop struct {
 	config   Config
 	module   *Module
@@ -116,8 +116,8 @@ func (l *loop) timeout() {
 	}
 }
 
-// settle runs all ticks that are due. These ticks complete work that the engine has
-// divided into several ticks.
+// settle runs all ticks that are due. It thereby completes work that the engine has split
+// across several ticks.
 func (l *loop) settle() {
 	for l.instance != nil && !l.wake.IsZero() && !l.wake.After(l.now()) {
 		l.timeout()

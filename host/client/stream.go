@@ -117,7 +117,7 @@ func (s *stream) write(conn Conn) {
 	}
 }
 
-// report waits until the loop accepts the arrival. This slows down a connector that
+// report waits until the loop accepts the arrival. The wait slows down a connector that
 // sends faster than the engine reads.
 func (s *stream) report(a arrival) {
 	a.stream = s

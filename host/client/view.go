@@ -153,8 +153,8 @@ func (v *View) Move(ctx context.Context, offset, limit uint32) error {
 	return v.move(ctx, func() wire.MoveView { return wire.MoveView{Offset: offset, Limit: limit} })
 }
 
-// MoveTo moves the window to the position of an object in the order, with a number of
-// rows before it. The window stays at this position: rows that are inserted or deleted
+// MoveTo moves the window to the position of an object in the sort order, with the given
+// number of rows before it. The window stays at this position: rows that are inserted or deleted
 // above it change Snapshot.Offset. If the object changes or is deleted later, the window
 // does not follow. If the collection does not contain the object, the window stays at its
 // current offset.
@@ -181,7 +181,7 @@ func (v *View) moved(f wire.MoveView) []byte {
 }
 
 // All returns every matching row in order, all as of one resource version, with JSON
-// unless the collection has metadata only. All moves the window.
+// unless the collection has metadata only. The call moves the window.
 func (v *View) All(ctx context.Context) (List, error) {
 	var list List
 	err := v.collection.client.call(ctx, func(l *loop) (err error) {

@@ -18,8 +18,8 @@ type WatchOptions struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
-	// ResourceVersion is the start of the watch. If it is empty or "0", the watch starts
-	// with the existing objects, as ADDED events.
+	// ResourceVersion is the version after which the watch starts. If it is empty or "0",
+	// the watch starts with the existing objects, as ADDED events.
 	ResourceVersion      string
 	ResourceVersionMatch ResourceVersionMatch
 	SendInitialEvents    *bool
@@ -225,8 +225,8 @@ func (w *Watch) pop() (event Event, ok bool, err error) {
 	return Event{}, false, w.err
 }
 
-// End returns why the watch ended. The result ended is false while the watch runs or
-// events are queued.
+// End returns why the watch ended. While the watch runs or events are queued, ended is
+// false.
 func (w *Watch) End() (end WatchEnd, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -46,7 +46,7 @@ type Cluster struct {
 	writes []source.Write // writes of the current operation
 }
 
-// New returns a cluster with a planned initial state. Only Populate writes that state.
+// New returns a cluster with a planned initial state. It writes nothing; call Populate.
 func New(writer source.Writer, config Config) (*Cluster, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -66,8 +66,8 @@ func (c *Cluster) Pods() int {
 	return n
 }
 
-// Populate writes the planned state, in batches and concurrently. The function progress
-// may be nil; calls to it do not overlap.
+// Populate writes the planned state, in batches and concurrently. After each batch it calls
+// progress, which may be nil. The calls do not overlap.
 func (c *Cluster) Populate(ctx context.Context, progress func(done, total int)) error {
 	objects := c.Planned()
 	group, ctx := errgroup.WithContext(ctx)
@@ -147,8 +147,8 @@ func (c *Cluster) Planned() []Planned {
 }
 
 // Run changes the cluster at about the configured rate until ctx is done or a write fails,
-// and returns the reason. It does not catch up after a slow write: it makes at most the
-// changes of a tenth of a second at once.
+// and returns the reason. It does not catch up after a slow write: at most the changes of
+// a tenth of a second are due at once.
 func (c *Cluster) Run(ctx context.Context) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -185,7 +185,7 @@ func (c *Cluster) Step(ctx context.Context) (int, error) {
 	return len(c.writes), nil
 }
 
-// write adds a write to the transaction of the operation. A later write of the same
+// write adds a write to the transaction of the current operation. A later write of the same
 // object replaces the earlier one, because an operation may write an object twice, but a
 // transaction may not.
 func (c *Cluster) write(w source.Write) {

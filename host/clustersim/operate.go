@@ -95,8 +95,8 @@ func (c *Cluster) crash() {
 	}
 }
 
-// settle moves a pod that is not running one step closer to running. The more such pods
-// exist, the more often settle has an effect, which keeps their share at a few percent.
+// settle moves a pod in one of unsettledStates one step closer to running. The more such
+// pods exist, the more often settle has an effect, which keeps their share at a few percent.
 func (c *Cluster) settle() {
 	unsettled := 0
 	for _, s := range unsettledStates {
@@ -184,8 +184,8 @@ func (c *Cluster) reap() {
 	}
 }
 
-// scale adds or removes a few replicas of a deployment. The number stays within about a
-// third of the initial number.
+// scale adds or removes a few replicas of a deployment. The number of replicas stays
+// within about a third of the initial number.
 func (c *Cluster) scale() {
 	w := c.pickDeployment()
 	if w.rolling() {
@@ -262,7 +262,7 @@ func (c *Cluster) configure() {
 	}
 }
 
-// evict evicts a pod because its node runs out of memory.
+// evict evicts a pod as if its node were low on memory.
 func (c *Cluster) evict() {
 	p := c.pick(running)
 	if p == nil || p.set.workload.app.job {
@@ -299,7 +299,7 @@ func (c *Cluster) restartJob() {
 	}
 }
 
-// The following methods are the steps of operations.
+// The following methods implement the steps of the operations.
 
 func (c *Cluster) move(p *pod, next podState) {
 	c.become(p, next)

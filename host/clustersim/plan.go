@@ -29,8 +29,8 @@ func (c *Cluster) plan() {
 }
 
 // planNamespaces plans the namespaces. It uses a separate sequence of random numbers, so
-// that a seed yields the same other objects as in older versions. Benchmarks compare these
-// versions.
+// that a seed yields the same other objects as in older versions of this package.
+// Benchmarks compare results across these versions.
 func (c *Cluster) planNamespaces() {
 	others := c.rand
 	c.rand = rand.New(rand.NewPCG(c.config.Seed, 0x6e616d65))
@@ -100,7 +100,7 @@ func (c *Cluster) planPod(w *workload) {
 	}
 }
 
-// newSet creates the current version of a workload.
+// newSet returns a replicaSet, without pods, for the current revision of a workload.
 func (c *Cluster) newSet(w *workload) *replicaSet {
 	s := &replicaSet{
 		workload: w,

@@ -8,7 +8,7 @@ import (
 )
 
 // The types in this file are the state of the simulation. The state contains no JSON:
-// every write renders objects from it.
+// every write renders its object from the state.
 
 type node struct {
 	name, ip, uid string
@@ -54,7 +54,7 @@ type workload struct {
 
 func (w *workload) rolling() bool { return w.old != nil && w.old.pods.len() > 0 }
 
-// replicaSet is one version of a workload; for a job it is the Job.
+// replicaSet is one version of a workload: a ReplicaSet, or a Job if the app is a job.
 type replicaSet struct {
 	workload *workload
 	name     string

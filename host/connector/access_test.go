@@ -21,8 +21,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// book is a policy that maps each token to the requests that it permits. The token is also
-// the user name.
+// book is a policy that maps each token to the requests that its user may make. The token
+// is also the user name.
 type book struct {
 	mu     sync.Mutex
 	rights map[string][]string
@@ -114,8 +114,8 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 	})
 }
 
-// A reader that may not read a resource receives the same refusal after the same time,
-// even if the resource does not exist or another reader has it open.
+// A reader that may not read a resource receives the same refusal, after the same delay,
+// whether or not the resource exists or another reader has it open.
 func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
@@ -260,8 +260,8 @@ func TestLongTokenIsRefusedWithoutReview(t *testing.T) {
 	})
 }
 
-// regrouped is a policy that permits only members of a group to read. A test changes the
-// membership of the user.
+// regrouped is a policy that permits only members of a group to read. A test changes
+// whether the user is a member.
 type regrouped struct{ member atomic.Bool }
 
 func (p *regrouped) Authenticate(context.Context, string) (*access.User, *api.Status) {

@@ -22,8 +22,8 @@ import (
 // readers share.
 func (c *Connector) Backend() kubeapi.Backend { return backend{c} }
 
-// backend implements kubeapi.Backend. A call holds the collection until the call returns;
-// a watch holds it until Close. Results are copies, so callers read them without the lock.
+// backend implements kubeapi.Backend. A call keeps the collection in use until the call returns;
+// a watch keeps it in use until Close. Results are copies, so callers read them without the lock.
 type backend struct{ connector *Connector }
 
 // Resources implements kubeapi.Backend.
@@ -141,8 +141,8 @@ func (b backend) Get(ctx context.Context, resource api.Resource, key api.Key, ve
 	return o.open()
 }
 
-// find returns a copy of an object, or a status if the object is missing or faulty. If
-// the argument status is not nil, find returns it. The caller holds the lock.
+// find returns a copy of the last good version of an object, or a status if there is none.
+// If the argument status is not nil, find returns it. The caller holds the lock.
 func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Status) {
 	if status != nil {
 		return nil, status

@@ -45,8 +45,8 @@ func (b backend) List(ctx context.Context, resource api.Resource, o kubeapi.List
 	return opened, err
 }
 
-// open waits until the collection is fresh enough, and prepares the page. The iterator
-// items copies the objects later.
+// open waits until the collection is fresh enough, and then determines the version, the continue
+// token and the remaining count of the page. The iterator items copies the objects later.
 func (l *list) open(col *collection, o *kubeapi.ListOptions) (*kubeapi.List, error) {
 	answer := make(chan answered[*kubeapi.List], 1)
 	col.request(func(c *cacher.Cacher) {
@@ -237,7 +237,7 @@ func (l *list) hold(size int) {
 	l.held = size
 }
 
-// drop releases the copies and removes the list from its client's allowance.
+// drop releases the copies and removes the list from the users of its client's allowance.
 func (l *list) drop() {
 	l.page = nil
 	l.connector.mu.Lock()

@@ -81,8 +81,8 @@ func TestFinishedListReleasesItsMemory(t *testing.T) {
 	})
 }
 
-// A list returns the objects as of its version, even if the objects change while the
-// client reads.
+// A list returns the objects as of its resource version, even if the objects change while
+// the client reads.
 func TestSlowlyReadListHasOneVersion(t *testing.T) {
 	const n = 2000
 	for name, o := range map[string]kubeapi.ListOptions{

@@ -13,12 +13,12 @@ import (
 
 const (
 	// maxPending is the maximum number of events that wait for the client of a watch, in
-	// addition to the events in the cacher's queue. Waiting events refer to versions in the
-	// arena, which all watches share.
+	// addition to the events in the cacher's queue. Waiting events are not copies: they
+	// refer to versions in the arena, which all watches share.
 	maxPending = 1000
 	// maxTaken is the maximum number of events that Next decodes and returns at a time.
 	maxTaken = 100
-	// maxIdle is the capacity, in events, that an idle watch keeps allocated.
+	// maxIdle is the maximum capacity, in events, that an idle watch keeps allocated.
 	maxIdle = 16
 )
 

@@ -58,9 +58,9 @@ func (c *Connector) acquire(r *reader, schema *api.Schema) (*session.Collection,
 	return col.served, nil
 }
 
-// present returns the collection of a resource, and starts its upstream watch if
-// necessary. The caller holds the lock, and registers as a user before it releases the
-// lock.
+// present returns the collection of a resource, and starts its upstream watch if necessary.
+// The caller holds the lock, and must register as a user of the collection before it
+// releases the lock.
 func (c *Connector) present(schema *api.Schema) (*collection, *api.Status) {
 	if c.closed {
 		return nil, c.errClosing()

@@ -44,9 +44,9 @@ type Config struct {
 	// Limits contains the resource limits of the server, and counts refusals. Nil
 	// means the defaults, without counters.
 	Limits *limit.Set
-	// MessageBytes is the target size of a message to a reader, in bytes. Large messages have
-	// less overhead. Small messages keep a reader's steps short and arrive earlier. The
-	// connector splits a message of more than twice this size, such as one with a large
+	// MessageBytes is the target size of a message to a reader, in bytes. Large messages
+	// have less overhead. Small messages arrive earlier and hold the lock for less time.
+	// The connector splits a message of more than twice this size, such as one with a large
 	// object, into fragments of this size. Zero means DefaultMessageBytes.
 	MessageBytes int
 	// Preload lists the resources to cache from the start until Close. Readers of another

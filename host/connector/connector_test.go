@@ -28,8 +28,8 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// world is a connector on a memory source. All of its goroutines run in a synctest bubble:
-// time is virtual, and a leaked goroutine fails the test.
+// world is a connector with a memory source. All of its goroutines run in a synctest
+// bubble: time is virtual, and a leaked goroutine fails the test.
 type world struct {
 	t         *testing.T
 	source    *memory.Source
@@ -324,7 +324,7 @@ func TestSourceThatIsInitiallyDown(t *testing.T) {
 	})
 }
 
-// The log contains the beginning and the end of an outage. An outage ends when a list is
+// The connector logs the beginning and the end of an outage. An outage ends when a list is
 // complete, or when a change or progress arrives. An incomplete list does not end the
 // outage.
 func TestEndOfOutageIsLogged(t *testing.T) {
@@ -567,7 +567,7 @@ func TestR9_RetryAfterOfTheSourceIsObserved(t *testing.T) {
 	})
 }
 
-// The closing status tells readers to reconnect after different times.
+// The closing status tells readers to reconnect after different delays.
 func TestClosingStatusSpreadsReconnects(t *testing.T) {
 	const readers = 400
 	run(t, connector.Config{}, func(t *testing.T, w *world) {

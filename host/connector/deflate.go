@@ -6,8 +6,8 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// deflateLevel is the compression level of snapshots. Level 9 would save 1 % and take
-// twice as long (see host/PERFORMANCE.md, P9).
+// deflateLevel is the compression level of snapshots. Level 9 would save 1% and take twice
+// as long (see host/PERFORMANCE.md, P9).
 const deflateLevel = 6
 
 // deflater compresses the blocks of snapshots. The connector's lock guards it.

@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// lossy is a source that drops the changes of some objects. Its lists contain the changed
+// lossy is a source that drops the changes to some objects. Its lists contain the changed
 // objects.
 type lossy struct {
 	*memory.Source
@@ -76,9 +76,9 @@ func TestAListThatContradictsTheCacheIsCounted(t *testing.T) {
 	})
 }
 
-// A list after an outage contains changes that the connector has not received. Such
-// changes do not count as divergence. Neither do objects that cannot be served or objects
-// of another history.
+// A list after an outage contains changes that the connector has not received. These
+// changes do not count as divergence, nor do objects that cannot be served or that belong
+// to another history.
 func TestMissedChangesAreNoDivergence(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

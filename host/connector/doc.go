@@ -12,7 +12,7 @@
 //   - Each reader has a writing goroutine. It pulls the next message from its session under
 //     the lock, and writes it without the lock. While that goroutine sleeps, one of a few
 //     shared goroutines (sendpool.go) writes in its place if the connection accepts a message
-//     without blocking ([NonblockingConn]). The reader's own goroutine writes what remains.
+//     without blocking ([NonblockingConn]). The reader's own goroutine writes the rest.
 //
 // There is no queue between session and connection. A slow reader costs no memory and does
 // not delay other readers. When it is ready, its session continues from the cacher's

@@ -71,11 +71,11 @@ func (c *Connector) leaveAllowance(a *allowance) {
 	})
 }
 
-// debt returns the time until the evaluations that were granted in advance are refilled.
+// debt returns the time until the allowance has regained the evaluations granted in advance.
 func (a *allowance) debt() time.Duration { return debtOf(a.evaluations) }
 
-// debtOf returns the time until the tokens that were taken in advance are refilled, or 0
-// if there are none.
+// debtOf returns the time until the limiter has regained the tokens taken in advance, or 0
+// if none were.
 func debtOf(l *rate.Limiter) time.Duration {
 	return time.Duration(-min(l.Tokens(), 0) / float64(l.Limit()) * float64(time.Second))
 }
@@ -93,15 +93,15 @@ func (c *Connector) refuseList(a *allowance) *api.Status {
 }
 
 // evaluator is a reader, list or watch that consumes an allowance. Its selectors consume
-// the meter, which evaluate refills from the allowance. Guarded by Connector.mu.
+// evaluations from the meter, which evaluate refills from the allowance. Guarded by Connector.mu.
 type evaluator struct {
 	meter     watcher.Meter
 	allowance *allowance // nil if the meter is never refilled
 	grantedAt time.Time  // when the requested evaluations are granted; zero if none are requested
 }
 
-// use makes evaluate refill e from the client's allowance if the request has selectors.
-// The caller holds the lock.
+// use attaches the client's allowance to e if the request has selectors, so that evaluate
+// can refill the meter. The caller holds the lock.
 func (c *Connector) use(e *evaluator, client string, s selector.Selection) {
 	if !s.Labels.Empty() || !s.Fields.Empty() {
 		e.allowance = c.joinAllowance(client)
@@ -204,11 +204,11 @@ func debit(l *rate.Limiter, cost int) {
 }
 
 // startOf returns the number of objects and changes that a new subscription begins with.
-// A resumed subscription begins with changes, and a continued snapshot with changes and
-// the missing objects. All other subscriptions begin with objects. startOf excludes
-// objects outside the scope, because a reader could infer their number from its delay. It
-// returns no objects for a selection by name, because the selector already costs
-// evaluations. The caller holds the lock.
+// A resumed subscription begins with changes, and a continued snapshot with changes and the
+// missing objects. All other subscriptions begin with objects. startOf excludes objects
+// outside the scope, because a reader could infer their number from the delay. It counts no
+// objects for a selection by name, because the selector already costs evaluations. The
+// caller holds the lock.
 func (col *collection) startOf(asked *session.Request) int {
 	c, f := col.cacher, asked.Frame
 	if !c.Ready() {

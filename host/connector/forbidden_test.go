@@ -72,7 +72,7 @@ func TestAResourceThatTheConnectorMayNotReadIs403(t *testing.T) {
 	})
 }
 
-// If the source then fails for a reason other than a missing right, readers wait again.
+// If the source first denies a right and then fails for another reason, readers wait again.
 func TestReadersWaitDuringAnOutageAfterAMissingRight(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

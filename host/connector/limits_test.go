@@ -325,8 +325,8 @@ func TestTabsThatConnectAfterARestartAreNotPaced(t *testing.T) {
 }
 
 // One subscription takes at most the allowance of one second, and all subscriptions
-// together delay the next message by at most ten seconds. This limit lets Credit frames
-// arrive in time.
+// together delay the next message by at most ten seconds. These bounds ensure that the
+// connector reads Credit frames in time.
 func TestLargeCollectionsDelayTheirReaderBriefly(t *testing.T) {
 	for name, c := range map[string]struct {
 		subscriptions int

@@ -171,7 +171,7 @@ func TestReadyWhileACollectionIsCached(t *testing.T) {
 	})
 }
 
-// A collection is stale if its source reports no progress.
+// A collection is stale if its source has reported no progress for more than 15 seconds.
 func TestCollectionOfASilentSourceIsStale(t *testing.T) {
 	since, reason := connector.ResourceStats{Ready: true, Behind: time.Minute}.Stale()
 	assert.Equal(t, time.Minute, since)
@@ -196,7 +196,7 @@ func TestConcurrentCallersShareAProbe(t *testing.T) {
 	})
 }
 
-// If the caller that started a probe leaves, the probe continues for the other callers.
+// If the caller that started a probe stops waiting, the probe continues for the other callers.
 func TestProbeContinuesAfterItsFirstCaller(t *testing.T) {
 	o := &outage{slow: 2 * time.Second}
 	runOutage(t, o, func(t *testing.T, w *world) {

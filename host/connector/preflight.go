@@ -13,9 +13,9 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// preflight contains the results from the source and the policy that a message needs. The
-// reader requests these results before it processes the message under the lock, because
-// the requests may use the network.
+// preflight contains the results that a message needs from the source and the policy. The
+// reader requests these results before it processes the message under the lock, because the
+// requests may use the network.
 type preflight struct {
 	prompts  bool // the message requests progress
 	greeting bool // the message has a Hello
@@ -107,7 +107,7 @@ func (r *reader) authorize(ctx context.Context, user *access.User, asked *sessio
 	}
 }
 
-// accessRequest returns the access request that the policy decides for a subscription.
+// accessRequest returns the access request that the policy must grant for a subscription.
 func accessRequest(asked *session.Request) access.Request {
 	return access.NewRequest(asked.Resource, strings.Clone(asked.Frame.Namespace), asked.Selection.Fields)
 }

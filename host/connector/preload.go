@@ -47,8 +47,8 @@ func permitted(col *collection) error {
 	return nil
 }
 
-// tried removes a resource from the set that Preloaded reports. The resource has been
-// listed or cannot be listed.
+// tried removes a resource from the set that Preloaded reports. preload calls tried once
+// the resource has been listed or cannot be listed.
 func (c *Connector) tried(resource api.Resource) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -62,7 +62,7 @@ func newProbe(s source.Source, ends context.Context) *probe {
 	return &probe{source: prober, ends: ends}
 }
 
-// check returns nil if the source responds, or why it does not.
+// check returns nil if the source responds, and otherwise an error that describes why not.
 func (p *probe) check(ctx context.Context) error {
 	if p.source == nil {
 		return nil
@@ -79,7 +79,7 @@ func (p *probe) check(ctx context.Context) error {
 	}
 }
 
-// join returns the request whose result to use, and whether the caller must run it.
+// join returns the request that provides the result, and whether the caller must run it.
 func (p *probe) join() (request *probed, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -25,12 +25,12 @@ type MessageConn interface {
 	// rules of the transport.
 	Read(ctx context.Context) ([]byte, error)
 	// Write sends one message, and does not retain it. It may block, which slows down only
-	// the session of this reader. All calls use the same context, except for the closing
-	// status.
+	// the session of this reader. All calls use the same context, except the call that
+	// sends the closing status.
 	Write(ctx context.Context, message []byte) error
 	// Close closes the connection, interrupts Read, and sends the reason to the reader if the
-	// transport can. The reason is nil if the reader left, or a *api.Status if the connector
-	// closes the connection. The connector calls Close once.
+	// transport can. The reason is the error that Serve returns: nil if the reader left, or a
+	// *api.Status if the connector closes the connection. The connector calls Close once.
 	Close(reason error) error
 }
 
@@ -53,8 +53,8 @@ type NonblockingConn interface {
 
 // reader is one connection of a reader. It implements session.Backend.
 type reader struct {
-	// The first fields are used for every message. They are adjacent to share few cache
-	// lines, because a thousand readers do not fit in the processor's cache. connector.mu
+	// The first fields are used for every message. They are adjacent, so that they occupy
+	// few cache lines: a thousand readers do not fit in the processor's cache. connector.mu
 	// guards session, sent, received and woken.
 	connector *Connector
 	conn      MessageConn
@@ -94,9 +94,10 @@ type reader struct {
 	stopWatching  func() bool // cancels the registration of tokenWithdrawn; nil if there is none
 }
 
-// Serve serves one reader until the reader leaves or violates the protocol, ctx is done, or
-// the connector closes. It closes conn. It returns nil if the reader left, a *api.Status
-// if the connector ended the connection, and the error of conn otherwise.
+// Serve serves one reader until the reader leaves or violates the protocol, ctx is done, or the
+// connector closes. It closes conn. It returns nil if the reader left, a *api.Status if the
+// connector ended the connection, and the error of conn otherwise. The error matches
+// context.DeadlineExceeded if the reader did not accept a message in time.
 func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
 	return c.ServeShard(ctx, conn, nil, api.Shard{})
 }
@@ -234,7 +235,7 @@ func (r *reader) countRefusal(status *api.Status) {
 	}
 }
 
-// requestProgress requests progress from the sources of the reader's collections. The
+// requestProgress requests progress for the reader's collections from the source. The
 // caller holds the lock.
 func (r *reader) requestProgress() {
 	for _, col := range r.connector.collections {

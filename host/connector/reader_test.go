@@ -203,8 +203,8 @@ func TestReaderThatStopsReadingIsDisconnected(t *testing.T) {
 	})
 }
 
-// Readers without credit and readers that do not read neither delay other readers nor use
-// memory for missed events.
+// Readers without credit, and readers that stop reading, do not delay other readers and use
+// no memory for missed events.
 func TestSlowReadersDoNotDelayOthers(t *testing.T) {
 	runBoth(t, connector.Config{History: history.Limits{MaxCapacity: 256}}, func(t *testing.T, w *world) {
 		w.fill(50)
@@ -285,8 +285,8 @@ func TestConcurrentReadersOfAFailingSource(t *testing.T) {
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
-// churn may disturb the source, and then writes a pod. Without this write, the last reader
-// could wait for a change forever.
+// churn occasionally disturbs the source, for example by compacting it, and then writes a
+// pod. Without this write, the last reader could wait for a change forever.
 func churn(src *memory.Source, rng *rand.Rand) {
 	name := fmt.Sprintf("pod-%05d", rng.IntN(250))
 	switch rng.IntN(2000) {

@@ -58,9 +58,9 @@ type reviews struct {
 	timer *time.Timer
 }
 
-// startReviews starts to repeat expired decisions, until ctx is done. If the policy cannot
-// decide, the rights stay granted. The caller cancels ctx before it calls stop, which
-// waits for a running review.
+// startReviews starts the reviews, which repeat expired decisions until ctx is done. If the
+// policy cannot decide, the rights stay granted. The caller cancels ctx before it calls
+// stop, which waits for a running review.
 func (r *reader) startReviews(ctx context.Context) (stop func()) {
 	c := r.connector
 	if c.config.Access == access.Everyone() {
@@ -80,8 +80,8 @@ func (r *reader) startReviews(ctx context.Context) (stop func()) {
 	}
 }
 
-// scheduleReview starts review in the timer's goroutine, to compute the time of the next
-// review. Callers use it after each new or changed decision, and hold the lock of the
+// scheduleReview makes the timer call review immediately, which computes the time of the
+// next review. Callers use it after each new or changed decision, and hold the lock of the
 // connector.
 func (r *reader) scheduleReview() {
 	if r.reviews.timer != nil {

@@ -73,8 +73,8 @@ func (col *collection) failed(err error, next api.ResourceVersion, wait time.Dur
 		"resource", col.resource.String(), "resourceVersion", next.String(), "within", wait, "error", err)
 }
 
-// failureStatus returns the status of an error of the source for readers that may read
-// the entire resource.
+// failureStatus returns the status that describes an error of the source to readers that
+// may read the entire resource.
 func (col *collection) failureStatus(err error) *api.Status {
 	if errors.Is(err, api.Forbidden("")) {
 		return api.Forbidden(col.missingRight() + ": " + err.Error())

@@ -184,9 +184,9 @@ func (l lockHolder) InitialSync(api.Resource, time.Duration) {
 func (lockHolder) Delivery(time.Duration) {}
 
 // The connector parses the selectors of a reader once and without the lock, so other
-// readers do not wait. The test counts allocations: parsing allocates while another
-// goroutine holds the lock, and few allocations follow after its release. The test runs in
-// real time, because a goroutine that waits for a lock is not idle in a synctest bubble.
+// readers do not wait. The test counts allocations: parsing allocates while another goroutine
+// holds the lock, and few allocations follow after the lock is released. The test runs in real
+// time, because a goroutine that waits for a lock is not idle in a synctest bubble.
 func TestSelectorsAreParsedOnceWithoutTheLock(t *testing.T) {
 	const subscriptions = 100
 	labels := terms(250, "k%d!=v")

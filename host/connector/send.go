@@ -255,7 +255,7 @@ func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (sto
 	return timer.Stop
 }
 
-// due is when to send the next message, unless an event wakes the sender earlier.
+// due describes when to send the next message, unless an event wakes the sender earlier.
 type due struct {
 	again    bool      // more can be sent now
 	received time.Time // when the source delivered the oldest change of the message; zero if there is none
@@ -276,9 +276,9 @@ const idleMillis = 60 * 60 * 1000
 
 // next appends the next message to a buffer, and returns when the message after it is due.
 // Readers with long messages take turns, so that other users of the lock wait for at most
-// one such reader. Without turns, they could wait for a thousand reconnecting readers.
-// When a client has used up its selector evaluations, its readers receive only messages
-// without evaluations, such as refusals and errors of the source.
+// one such reader. Without turns, they could wait for a thousand reconnecting readers. When
+// a client has used up its selector evaluations, its readers receive only messages that
+// need no evaluations, such as refusals and errors of the source.
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {
@@ -313,7 +313,7 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 }
 
 // closeAfterReceive returns nil if the reader left. If the reader violated the protocol,
-// it sends and returns the status, which the session has usually queued.
+// closeAfterReceive sends and returns the status, which the session has usually queued.
 func (r *reader) closeAfterReceive(ctx context.Context) error {
 	var status *api.Status
 	switch {

@@ -27,7 +27,7 @@ func newSendPool() sendPool {
 }
 
 // notify queues woken readers for the send pool. It returns the readers whose connections
-// support only blocking writes; the caller must wake these. The caller holds the lock and
+// support only blocking writes; the caller must wake them. The caller holds the lock and
 // runs in a goroutine that is counted in c.running.
 func (c *Connector) notify(woken []*reader) (others []*reader) {
 	others = woken[:0]

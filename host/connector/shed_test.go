@@ -43,7 +43,7 @@ func TestNewWorkIsRefusedWhileMemoryIsShort(t *testing.T) {
 	})
 }
 
-// connectFrom connects a reader with an address and some subscriptions.
+// connectFrom connects a reader from an address, with the given number of subscriptions to pods.
 func (w *world) connectFrom(address, token string, subscriptions int) *connectortest.Reader {
 	theirs, ours := connectortest.Pipe()
 	ctx := access.WithClient(w.t.Context(), access.Client{Address: netip.MustParseAddr(address)})

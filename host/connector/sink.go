@@ -27,8 +27,8 @@ type sink struct {
 
 var _ source.Sink = (*sink)(nil)
 
-// Identify implements source.Sink. A new ID ends the stream with a 410, because the sink
-// cannot resume from revisions of another cluster.
+// Identify implements source.Sink. If the ID changes after a list, Identify returns a 410,
+// which ends the stream: the sink cannot resume from revisions of another cluster.
 func (s *sink) Identify(clusterID string) error {
 	was := s.clusterID
 	if clusterID == was {
@@ -71,8 +71,8 @@ func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 	return nil
 }
 
-// diverges reports whether the cache lacks a listed version up to s.newest, although the
-// sink has applied every change up to s.newest. The caller holds the lock.
+// diverges reports whether the cache lacks a listed version of at most s.newest, although
+// the sink has applied every change up to s.newest. The caller holds the lock.
 func (s *sink) diverges(key api.Key, rv api.ResourceVersion) bool {
 	if rv > s.newest {
 		return false
@@ -84,8 +84,8 @@ func (s *sink) diverges(key api.Key, rv api.ResourceVersion) bool {
 // EndList implements source.Sink.
 func (s *sink) EndList(rv api.ResourceVersion) error {
 	if rv < s.newest {
-		// Readers receive a new cluster ID if the source has gone back in time, for
-		// example after a restore from a backup under its old name.
+		// Readers receive a new cluster ID if the source has gone back in time, for example
+		// after a restore from a backup that keeps its cluster ID.
 		s.served = s.clusterID + " restored at " + rv.String()
 		s.diverged = 0
 	}

@@ -22,8 +22,7 @@ type Stats struct {
 	Counted map[api.Resource]ResourceTotals
 	// Errors counts subscriptions that were refused or ended, by the code of the status.
 	Errors map[int]uint64
-	// ListBytes is the memory of the lists of the Kubernetes API that are being
-	// sent.
+	// ListBytes is the memory, in bytes, of the Kubernetes API lists that are being sent.
 	ListBytes int
 }
 
@@ -70,7 +69,7 @@ type ResourceStats struct {
 // the maximum interval of progress reports (source.Sink).
 const staleAfter = 15 * time.Second
 
-// Stale returns for how long a cached collection may have missed changes, and the reason.
+// Stale returns how long a cached collection may have been missing changes, and the reason.
 // It returns zero and an empty reason while the collection is current.
 func (s ResourceStats) Stale() (since time.Duration, reason string) {
 	switch {
@@ -114,7 +113,7 @@ func (c *Connector) Stats() Stats {
 	return s
 }
 
-// countErrors adds the statuses of subscriptions in a message to a reader to Stats.Errors.
+// countErrors updates Stats.Errors with the subscription statuses in a message to a reader.
 // The caller holds the lock.
 func (c *Connector) countErrors(message []byte) {
 	for len(message) > 0 {

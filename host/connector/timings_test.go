@@ -50,8 +50,8 @@ func (m *measured) synced() map[api.Resource][]time.Duration {
 	return maps.Clone(m.syncs)
 }
 
-// The measured time of a delivery ends when the reader has accepted the message, not when
-// the connector begins to write. The connector does not report a snapshot as a delivery.
+// The measurement of a delivery ends when the reader has accepted the message, not when the
+// connector begins to write. The connector does not report a snapshot as a delivery.
 func TestDeliveryIsMeasuredFromTheSourceToTheSocket(t *testing.T) {
 	var m measured
 	run(t, connector.Config{Timings: &m}, func(t *testing.T, w *world) {

@@ -37,8 +37,8 @@ func (w *world) fewestSent() int {
 }
 
 // lap makes all readers wait for their next message at the same time. It then lets them
-// receive two messages, and asserts that no reader receives the second before every other
-// reader was sent the first.
+// receive two messages, and asserts that no reader receives its second message before the
+// connector has sent every other reader its first.
 func (w *world) lap(all []syncing) {
 	synctest.Wait()
 	sent := w.fewestSent()

@@ -50,9 +50,8 @@ func total(n int) string {
 	return fmt.Sprintf(`document.querySelector("[data-total]")?.dataset.total === "%d"`, n)
 }
 
-// table returns the objects of the page, as "namespace/name@resourceVersion". It lists
-// pages, because one list of 10,000 objects occupies the worker for 20 s on a busy
-// machine.
+// table returns the objects of the page, as "namespace/name@resourceVersion". It lists in
+// pages, because one list of 10,000 objects occupies the worker for 20 s on a busy machine.
 func table(page context.Context) ([]string, error) {
 	return evaluate[[]string](page, `(async () => {
 		const objects = [];
@@ -73,7 +72,7 @@ func window(t *testing.T, page context.Context) []string {
 	return mustEvaluate[[]string](t, page, `watchglassDashboard.snapshot.rows.map((r) => r.key + "@" + r.resourceVersion)`)
 }
 
-// exact waits until the page has exactly the pods of etcd, at the same versions.
+// exact waits until the page has exactly the pods in etcd, at the same versions.
 func exact(t *testing.T, page context.Context, c *cluster) {
 	t.Helper()
 	want := c.pods(t)
@@ -90,8 +89,8 @@ func exact(t *testing.T, page context.Context, c *cluster) {
 }
 
 // A page with ten thousand pods survives a killed server. The test kills the server during
-// changes, and restarts it when the page is stale. Meanwhile, it compacts etcd, so the
-// page cannot resume. After the restart, the page again shows the state of etcd.
+// changes, and restarts it when the page is stale. Before the restart, the test compacts
+// etcd, so the page cannot resume. Afterwards, the page again shows the state of etcd.
 func TestDashboard_survives_a_killed_server(t *testing.T) {
 	const pods = 10_000
 	c := startCluster(t, pods)

@@ -142,9 +142,9 @@ func signIn(t *testing.T, page context.Context, token string) {
 	mustEvaluate[bool](t, page, `(() => { const form = document.querySelector("#overlay .ask"); form.querySelector("input").value = "`+token+`"; form.requestSubmit(); return true })()`)
 }
 
-// If pods are divided by namespace, get prints the pods of one namespace or one shard. The
-// edge refuses a request for all pods with an explanation, which the terminal and the page
-// show.
+// If pods are divided by namespace, "watchglass get" prints the pods of one namespace or
+// one shard. The edge refuses a request for all pods with an explanation, which the
+// terminal and the page show.
 func TestEdge_divided_by_namespace(t *testing.T) {
 	e := startEdge(t, "-pods", "60", "-rate", "0.001", "-clusters",
 		`{"default": {"groups": [{"name": "pods", "resources": ["v1/pods"], "shards": 3}, {"name": "rest"}]}}`)
@@ -190,7 +190,7 @@ func TestEdge_ends_when_interrupted(t *testing.T) {
 	require.Error(t, err, "the runtime is still there")
 }
 
-// lines runs a command and sends its output line by line.
+// lines runs a command and sends each line of its output to the returned channel.
 func lines(t *testing.T, cmd *exec.Cmd) <-chan string {
 	t.Helper()
 	out, err := cmd.StdoutPipe()

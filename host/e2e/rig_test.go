@@ -30,8 +30,8 @@ import (
 // machine, so only a failing test waits this long.
 const within = 2 * time.Minute
 
-// cluster is a simulated cluster in etcd. Etcd runs in the test's process, so that it
-// survives when a test kills the server.
+// cluster is a simulated Kubernetes cluster, stored in etcd. Etcd runs in the test's
+// process, so that it survives when a test kills the server.
 type cluster struct {
 	*clustersim.Cluster
 	etcd *embedetcd.Server
@@ -212,7 +212,7 @@ func (p *proxy) add(conns ...net.Conn) bool {
 }
 
 // cut closes every connection. If off is true, the proxy also closes new connections until
-// a call of cut with false.
+// cut is called with false.
 func (p *proxy) cut(off bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

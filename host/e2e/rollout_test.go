@@ -104,7 +104,7 @@ func (r replica) terminate(t *testing.T) {
 	require.NoError(t, r.cmd.Wait())
 }
 
-// current waits until a page has every change that etcd has now.
+// current waits until a page has received every change that etcd has committed so far.
 func current(t *testing.T, page context.Context, c *cluster) {
 	t.Helper()
 	r, err := c.etcd.Client().Get(t.Context(), "/")

@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// Root is the path prefix of the requests to an object, for example "/backend/schemas".
+	// Root is the path prefix of the requests to a Durable Object, for example "/backend/schemas".
 	Root = "/backend/"
 	// pageSize is the number of Kubernetes objects per page from a Durable Object. Larger
 	// pages need more memory in the Durable Object, whose memory never shrinks.
 	pageSize = 500
-	// grantHeader carries the rights of a request to an object; see js/src/edge/grant.ts.
+	// grantHeader carries the rights of a request to a Durable Object; see js/src/edge/grant.ts.
 	grantHeader = "X-Watchglass-Grant"
-	// maxRefusal is the maximum size of an error response of an object.
+	// maxRefusal is the maximum size of an error response of a Durable Object.
 	maxRefusal = 64 << 10
 )
 
-// NewBackend returns a backend for the objects of one cluster. The function object
-// returns the transport to the Durable Object with the given name. Request URLs begin
-// with "http://object/", regardless of the name. The backend is safe for concurrent use
-// if the function object is.
+// NewBackend returns a backend for the Durable Objects of one cluster. The parameter object
+// is a function that returns the transport to the Durable Object with the given name.
+// Request URLs begin with "http://object/", regardless of the name. The backend is safe for
+// concurrent use if that function is.
 func NewBackend(cluster string, spread Cluster, object func(name string) http.RoundTripper) kubeapi.Backend {
 	return &backend{cluster, spread, object}
 }

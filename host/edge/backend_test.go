@@ -29,8 +29,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// within is a transport to an object that sends requests over HTTP from the test process.
-// In production, the worker sends them inside the runtime.
+// within is a transport to a Durable Object. It sends requests over HTTP from the test
+// process. In production, the worker sends them inside the runtime.
 type within struct{ address, name string }
 
 func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -39,7 +39,7 @@ func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(inside)
 }
 
-// feed feeds an object from a source until the test ends.
+// feed feeds a Durable Object from a source until the test ends.
 func feed(t *testing.T, source *memory.Source, address, name string) {
 	t.Helper()
 	c := connector.New(connector.Config{Source: source})

@@ -15,8 +15,8 @@ const DefaultCluster = "default"
 // Clusters describes the clusters of an edge, by name.
 type Clusters map[string]Cluster
 
-// Cluster describes how the resources of one cluster are divided among objects. Without
-// groups, one object contains the whole cluster.
+// Cluster describes how the resources of one cluster are divided among Durable Objects.
+// Without groups, one object contains the whole cluster.
 type Cluster struct {
 	Groups []Group `json:"groups"`
 	// Regions is the number of regional objects per continent that serve the readers of each

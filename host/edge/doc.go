@@ -7,17 +7,17 @@
 //
 // A request names a cluster in its path, such as "/clusters/NAME/api/v1/pods". A path
 // without that prefix refers to [DefaultCluster]. [Clusters] maps resources to objects;
-// [Config.Object] reaches an object. Package token verifies the token first, so a response
-// to a request without a valid token discloses nothing. The JavaScript entry
-// (js/src/edge/entry.ts) accepts WebSockets and finds their objects by the same rules;
-// testdata/edge/clusters.json tests both implementations.
+// [Config.Object] returns the transport to an object. Package token verifies the token
+// first, so a response to a request without a valid token discloses nothing. The JavaScript
+// entry (js/src/edge/entry.ts) accepts WebSockets and finds their objects by the same
+// rules; testdata/edge/clusters.json tests both implementations.
 //
 // # Namespaces
 //
 // A group of resources may be divided by namespace into shards, one per object ([Group]).
-// The server sends a request for one namespace to the object of the namespace. It refuses
-// a request for all namespaces with 400, because each object is at a different version. A
-// watch could not continue from a combined list, and its pages would be inconsistent.
+// The server sends a request for one namespace to the object of the namespace. It refuses a
+// request for all namespaces with 400, because each object is at a different version. A watch
+// could not continue from a combined list, and the pages of that list would be inconsistent.
 // Clients that need all namespaces read the objects separately, over WebSockets.
 //
 // # Requests to an object

@@ -22,7 +22,7 @@ const reviewInterval = 5 * time.Second
 type Config struct {
 	Keys     token.Keys
 	Clusters Clusters
-	// Object returns the transport to the object with the given name, as in NewBackend.
+	// Object returns the transport to the Durable Object with the given name, as in NewBackend.
 	Object func(name string) http.RoundTripper
 	Now    func() time.Time
 	// Version is the version of the build, for metrics.

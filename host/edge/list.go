@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// List implements kubeapi.Backend. If a list has no limit, the object sends it in pages of
-// the same version.
+// List implements kubeapi.Backend. If a list has no limit, the Durable Object sends it in
+// pages of the same version.
 func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.ListOptions) (*kubeapi.List, error) {
 	object, status := b.cluster.objectFor(resource.String(), o.Namespace)
 	if status != nil {

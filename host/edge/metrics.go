@@ -16,19 +16,19 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Metrics of the edge and of a connector with the same meaning have the same name. Other
-// names start with watchglass_edge. Names of counters end with _total. Samples with the
-// same name are adjacent. OPERATIONS.md lists the metrics of a connector that the edge
-// lacks.
+// If a metric of the edge has the same meaning as a metric of a connector, both have the
+// same name. The names of other metrics start with watchglass_edge. Names of counters end
+// with _total. Samples with the same name are adjacent. OPERATIONS.md lists the metrics of
+// a connector that the edge lacks.
 
-// family is a metric that every object has. The field send is a function that passes the
-// samples of one report to its parameter send.
+// family is a metric that every Durable Object has. The field send is a function that
+// passes the samples of one report to its parameter send.
 type family struct {
 	name, help string
 	send       func(send func(value int, labels ...string), r *report)
 }
 
-// one returns a family with one series.
+// one returns a family with one series per object.
 func one(name, help string, value func(r *report) int, labels ...string) family {
 	return family{name, help, func(send func(int, ...string), r *report) { send(value(r), labels...) }}
 }
@@ -43,7 +43,7 @@ func each(name, help, label string, values func(r *report) map[string]int) famil
 	}}
 }
 
-// objectMetrics are the metrics of each object.
+// objectMetrics are the metrics of each Durable Object.
 var objectMetrics = []family{
 	one("watchglass_readers", "Connected readers.", func(r *report) int { return r.Readers }),
 	one("watchglass_connections_total", "Readers that have connected, after the worker has checked their token.", func(r *report) int { return r.Metrics.Connections }),
@@ -101,7 +101,7 @@ func sendRequests(send func(int, ...string), r *report) {
 
 const terminationsHelp = "Watches ended with 410, by reason: slow_consumer or overtaken by the history."
 
-// resource contains the data for the metrics of one resource of an object.
+// resource contains the data for the metrics of one resource of a Durable Object.
 type resource struct {
 	held
 	subscribed
@@ -163,7 +163,7 @@ func number(yes bool) int {
 }
 
 // metrics serves /metrics in the Prometheus text format with the current state of the
-// objects, because the worker has no state between requests. It reports unreachable
+// Durable Objects, because the worker has no state between requests. It reports unreachable
 // objects as down, and other objects as usual. The counters cover every Kubernetes object
 // of the cluster, so the token must grant all resources and namespaces.
 func (c *cluster) metrics(w http.ResponseWriter, r *http.Request, user *access.User) {

@@ -156,8 +156,8 @@ func TestAnObjectHasTheMetricsOfAConnector(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// readObject connects a reader to an object, and waits until the reader has received all
-// pods.
+// readObject connects a reader to a Durable Object, and waits until the reader has received
+// all pods.
 func readObject(t *testing.T, address, object string) (*connectortest.Reader, *connectortest.Subscription) {
 	t.Helper()
 	conn, _, err := websocket.Dial(t.Context(), "ws://"+address+"/"+object+"/watch", &websocket.DialOptions{

@@ -27,7 +27,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// objects serves /status for every object of an edge, and counts the requests.
+// objects serves /status for every Durable Object of an edge, and counts the requests.
 type objects struct {
 	answer func(name string, r *http.Request) (*http.Response, error)
 
@@ -102,8 +102,8 @@ func requestAs(t *testing.T, path string, o *objects, claims token.Claims) *http
 	return w
 }
 
-// The handler queries objects concurrently, so an object that does not respond neither
-// prevents the metrics of other objects nor delays them for long.
+// The handler queries Durable Objects concurrently. An object that does not respond
+// therefore delays the metrics of other objects only briefly.
 func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &objects{}
@@ -166,7 +166,7 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 	})
 }
 
-// If the edge and the connector have the same metric, it has the same name and type.
+// A metric that both the edge and the connector expose has the same name and type in both.
 // Dashboards and alerts therefore work for both.
 func TestMetricsHaveTheNamesOfTheConnector(t *testing.T) {
 	types := func(text string) map[string]string {
@@ -278,8 +278,8 @@ func TestReadinessDoesNotWaitForOneObject(t *testing.T) {
 	})
 }
 
-// A token for some namespaces or resources permits neither the metrics nor the reasons in
-// /readyz, because both cover all resources and namespaces.
+// A token for only some namespaces or resources grants access to neither the metrics nor
+// the reasons in /readyz, because both cover all resources and namespaces.
 func TestRestrictedTokensReceiveNeitherMetricsNorReasons(t *testing.T) {
 	o := &objects{answer: healthy}
 	unready := &objects{answer: func(string, *http.Request) (*http.Response, error) { return nil, errors.New("it broke") }}

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// maxReport is the maximum size of an object's status.
+	// maxReport is the maximum size of a Durable Object's status.
 	maxReport = 1 << 20
-	// reportTimeout limits the wait for the status of one object. A slow or lost object
-	// delays the caller by at most this time.
+	// reportTimeout limits the wait for the status of one Durable Object. A slow or lost
+	// object delays the caller by at most this time.
 	reportTimeout = 2 * time.Second
 	// reportsAtOnce is the maximum number of concurrent requests for a status. With 256
 	// objects, all requests take at most 8 seconds, which is less than the default scrape
@@ -29,7 +29,7 @@ const (
 	reportsAtOnce = 64
 )
 
-// report contains the relevant part of an object's /status.
+// report contains the relevant part of a Durable Object's /status.
 type report struct {
 	Feeds struct {
 		Connected []struct {
@@ -95,7 +95,7 @@ type histogram struct {
 	Sum    float64   `json:"sum"`
 }
 
-// held is the state of one resource in an object.
+// held is the state of one resource in a Durable Object.
 type held struct {
 	State        string `json:"state"`
 	LastProgress int64  `json:"lastProgress"` // in milliseconds since the epoch; 0 for never
@@ -186,7 +186,7 @@ func (c *cluster) ready(w http.ResponseWriter, r *http.Request, user *access.Use
 	plain(w, http.StatusOK, "ready\n")
 }
 
-// lacking returns why an object is not ready.
+// lacking returns why a Durable Object is not ready.
 func (r *report) lacking(object string) []string {
 	var reasons []string
 	if r.active() == 0 {

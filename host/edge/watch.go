@@ -30,7 +30,7 @@ func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 	return newWatch(r, cancel), nil
 }
 
-// watch is a watch that an object serves.
+// watch is a watch that a Durable Object serves.
 type watch struct {
 	reply  *reply
 	cancel context.CancelFunc

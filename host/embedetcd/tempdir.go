@@ -9,9 +9,9 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// tempDir is a temporary directory. While its process runs, the process holds a lock on a
-// file in the directory. A killed process leaves its directory behind, and the next
-// process that creates a tempDir removes the leftover.
+// tempDir is a temporary directory. The process that creates it holds a lock on a file in
+// the directory while the process runs. A killed process leaves its directory behind, and
+// the next process that creates a tempDir removes the leftover.
 type tempDir struct {
 	path string
 	lock *fileutil.LockedFile

@@ -72,7 +72,7 @@ func TestRequestsBeyondTheLimitAre429(t *testing.T) {
 	})
 }
 
-// undecided is a policy whose Authenticate blocks until the request ends.
+// undecided is a policy whose Authenticate blocks until ctx is done.
 type undecided struct{ access.Policy }
 
 func (undecided) Authenticate(ctx context.Context, _ string) (*access.User, *api.Status) {

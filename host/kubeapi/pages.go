@@ -8,10 +8,10 @@ import "github.com/watchglass/watchglass/core/api"
 // requested no limit.
 //
 // A limit above size is reduced, which clients must expect (rule P16). Kubernetes ignores a
-// limit with resourceVersion=0 (rule C40). It takes any other version with a limit as the exact
-// version, unless the request has a match. InPages therefore requests the latest state instead
-// of version 0, and a state that is not older instead of a version without a match. Both satisfy
-// the original options (rule C39).
+// limit with resourceVersion=0 (rule C40). With a limit, it treats any other version as
+// exact, unless the request has a resourceVersionMatch. InPages therefore requests the
+// latest state instead of version 0, and adds the match NotOlderThan to a version without a
+// match. Both satisfy the original options (rule C39).
 func (o *ListOptions) InPages(size uint32) (all bool) {
 	if o.Limit > 0 && o.ResourceVersion != "0" {
 		o.Limit = min(o.Limit, size)

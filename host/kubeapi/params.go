@@ -79,8 +79,8 @@ func (p *params) validate() *api.Status {
 	return nil
 }
 
-// pin restricts the field selector to one name. A selector in the query must already
-// require that name (rule FS10).
+// pin restricts the field selector to one name. If the query has a field selector, it must
+// already require that name (rule FS10).
 func (p *params) pin(name string) *api.Status {
 	fields, err := selector.PinName(p.selection.Fields, name)
 	if err != nil {

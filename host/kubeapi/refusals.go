@@ -12,11 +12,11 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// refusals delays further refusals of a client that ignores Retry-After. Without
+// refusals delays further 429 responses to a client that ignores Retry-After. Without
 // delays, thousands of refusals per second would take as much processor time as useful
 // requests. A fixed number of counters serves all clients, so that memory does not grow
-// with the number of clients. The refusals of a client that shares a counter with a
-// client above the limit are delayed too.
+// with the number of clients. If a client shares a counter with a client above the limit,
+// its 429 responses are delayed too.
 type refusals struct {
 	limits  *limit.Set
 	seed    maphash.Seed

@@ -11,9 +11,9 @@ import (
 )
 
 // seats limits concurrent requests. A heavy request takes several seats. A request is
-// refused if its client would then hold more seats than are free before the request.
-// With small requests, one client can therefore take half of the seats, and a second client half
-// of the rest. Some seats always remain free for another client. One heavy request may take all
+// refused if its client would afterwards hold more seats than were free before the request.
+// With small requests, one client can therefore take half of the seats, and a second client
+// half of the rest. This leaves seats for other clients. One heavy request may take all
 // free seats.
 type seats struct {
 	limits *limit.Set

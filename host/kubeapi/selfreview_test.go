@@ -108,8 +108,7 @@ func TestSelfSubjectAccessReviewFailsIfThePolicyCannotDecide(t *testing.T) {
 	})
 }
 
-// ruled is a policy that returns the given rules and records each call for rules in
-// "asked".
+// ruled is a policy that returns the given rules and records each call to Rules in "asked".
 type ruled struct {
 	access.Policy
 	rules access.Rules

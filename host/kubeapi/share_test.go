@@ -56,9 +56,9 @@ func TestRequestsThatWaitForAVersionDoNotDelayOthers(t *testing.T) {
 		run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 			w.put("a/one", "web")
 			require.Equal(t, 200, w.get("/api/v1/pods").StatusCode)
-			// A request holds one of the 400 seats until it begins to wait, and one user may
-			// hold only half of them. All requests together would need more, but those of one
-			// batch do not.
+			// A request holds one of the 400 seats until it begins to wait, and one user
+			// may hold only half of them. All requests together would exceed this half, but
+			// the requests of one batch do not.
 			const waiting, together = 420, 105
 			codes := make(chan int)
 			begun := time.Now()

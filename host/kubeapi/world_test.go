@@ -260,7 +260,7 @@ func format(f frame) string {
 	return fmt.Sprintf("%s %v %v", f.Type, metadata["name"], metadata["resourceVersion"])
 }
 
-// ends requires a clean end of the stream, without further output.
+// ends requires that the stream ends cleanly, without further output.
 func (w *watching) ends() {
 	w.t.Helper()
 	var f frame

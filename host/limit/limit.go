@@ -29,9 +29,9 @@ type Limit struct {
 	Automatic string
 	Unit      Unit
 	// Code is the HTTP status code of a refusal. It is 408 for a slow client, 413
-	// for a large request, and 431 for large headers. Excess requests from one client get 429,
-	// and requests to a full server get 503. Zero means that the limit causes no refusals and is
-	// not counted.
+	// for a large request, and 431 for large headers. Excess connections and requests get 429.
+	// New work above max-memory and requests that exceed lookup-timeout get 503. Zero means that
+	// the limit causes no refusals and is not counted.
 	Code int
 	// Uncounted marks a limit whose refusals are not counted, because the HTTP server enforces
 	// the limit.

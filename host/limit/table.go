@@ -99,9 +99,9 @@ var (
 	})
 )
 
-// These limits apply to the source.
+// This limit applies to objects from the source.
 var (
-	// The default equals etcd's default for the size of a request.
+	// The default equals etcd's default maximum request size.
 	MaxObjectBytes = define(Limit{
 		Name: "max-object-bytes", Default: 3 << 19, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
 		Help: "size of an object's JSON; readers of a larger object get a fault for it and keep its last good version",

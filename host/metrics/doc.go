@@ -1,4 +1,4 @@
-// Package metrics exposes a connector and its host to Prometheus.
+// Package metrics exposes the metrics of a connector and its host to Prometheus.
 //
 // Only this package defines the names, labels and help texts of the host's metrics, which
 // OPERATIONS.md lists. Other packages return statistics, and the collectors here read them at

@@ -63,7 +63,7 @@ func isFinal(err error) bool {
 }
 
 // client does not follow redirects, because a redirect could send the token to another
-// server or unencrypted.
+// server, or without encryption.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // dial opens the connection that feeds an object.

@@ -40,7 +40,7 @@
 // # Failure
 //
 // After a connection ends, the connector reads the token again and reconnects with
-// increasing pauses. A first response of 401, 403, 404 or 409, a redirect, or the protocol for
-// readers indicates a wrong configuration. [Pusher.Run] then returns an error. This applies to
-// the request for the division and to each object of the first division.
+// increasing pauses. The configuration is wrong if the first response is 401, 403, 404, 409 or a
+// redirect, or if the server uses the protocol for readers. [Pusher.Run] then returns an error.
+// This rule applies to the request for the division and to each object of the first division.
 package push

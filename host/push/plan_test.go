@@ -124,8 +124,8 @@ func TestChangedDivisionReplacesConnections(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// If a single object refuses a connection that was accepted before, the connector
-// retries, and the other objects stay connected.
+// If a single object refuses a reconnection, the connector retries, and the other objects
+// stay connected.
 func TestTemporaryRefusalOfAnObjectDoesNotAffectOthers(t *testing.T) {
 	t.Parallel() // closing a connection that the test no longer reads takes seconds
 	e := startEdge(t)

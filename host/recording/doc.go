@@ -1,6 +1,6 @@
 // Package recording records the events that watches deliver, and the changes at their source, in
-// files. The validators of core/sim/check validate this history of real processes like a
-// simulated one.
+// files. The validators of core/sim/check validate this history of real processes in the same
+// way as a simulated history.
 //
 // A recording is a file of JSON documents, one per line. Each document has a kind and the
 // time at which it was written; [Line] describes the fields of each kind:
@@ -22,12 +22,12 @@
 //	end        the last line, with the number of lines; without it, the
 //	           recording is truncated
 //
-// Record the source with a program other than the reader under test. Start this recording before
-// the reader starts, and stop it after the reader ends. The two recordings may be in one file or
-// in several. Without a recording of the source, [History.Verify] checks only the properties of a
-// single watch: filter, order, repetitions, bookmarks and deliveries. With one, it checks all
-// properties.
+// Record the source with a program other than the reader under test. Start recording the source
+// before the reader starts, and stop after the reader has ended. The two recordings may be in one
+// file or in several. Without a recording of the source, [History.Verify] checks only the
+// properties of a single watch: filter, order, repetitions, bookmarks and deliveries. With one,
+// it checks all properties.
 //
-// The lines of kind snapshot show which versions a reader had to skip. After a relist, a
-// watch receives the differences between two states, and not the versions between them.
+// Lines of kind snapshot show which versions a reader skipped. After a relist, a watch
+// receives the differences between two states, and not the versions between them.
 package recording

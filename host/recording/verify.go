@@ -13,7 +13,7 @@ import (
 // source at its version.
 var ErrList = errors.New("list: a response differs from the state at its version")
 
-// alone contains the validators that do not need the source.
+// alone contains the validators that do not need a recording of the source.
 var alone = []check.Validator{check.Filtered, check.Unique, check.Ordered, check.Bookmarkable, check.Atomic}
 
 // Verify validates the recordings and returns a summary. If a guarantee is violated, it returns

@@ -94,7 +94,7 @@ func TestVerifyAccepts(t *testing.T) {
 	require.Contains(t, summary, "1 watch, 2 events, 1 bookmark, 0 lists, 1 relist;")
 }
 
-// edit replaces a text that occurs once.
+// edit replaces the text old, which must occur exactly once.
 func edit(t *testing.T, content, old, with string) string {
 	require.Equal(t, 1, strings.Count(content, old), old)
 	return strings.Replace(content, old, with, 1)
@@ -103,7 +103,7 @@ func edit(t *testing.T, content, old, with string) string {
 // line returns the n-th line, counting from 1, with its newline.
 func line(content string, n int) string { return strings.SplitAfter(content, "\n")[n-1] }
 
-// Verify reports each kind of damage as a violation of a guarantee.
+// Load and Verify report each kind of damage with a specific error.
 func TestVerifyRefusesDamage(t *testing.T) {
 	swapped := strings.Replace(edit(t, reader, line(reader, 10), ""), line(reader, 11), line(reader, 11)+line(reader, 10), 1)
 	for _, test := range []struct {

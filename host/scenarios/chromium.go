@@ -14,7 +14,7 @@ import (
 )
 
 // OnChromium replays transcripts on the module in headless Chromium. The module runs in a
-// worker of a page. It uses the browser that $CHROMIUM names, or an installed browser.
+// worker of a page. OnChromium uses the browser that $CHROMIUM names, or an installed browser.
 func OnChromium(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	path, err := chromium.Find()
 	if err != nil {

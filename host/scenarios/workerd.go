@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/workerd"
 )
 
-// OnWorkerd replays transcripts on the module in a worker under workerd, the runtime of
-// Cloudflare. npm installs workerd for the package in js.
+// OnWorkerd replays transcripts on the module in a worker under workerd, Cloudflare's
+// runtime. npm installs workerd for the package in js.
 func (t Tree) OnWorkerd(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	binary, err := workerd.Find(t.Root)
 	if err != nil {

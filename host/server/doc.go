@@ -19,15 +19,15 @@
 //
 // # Who may connect
 //
-// A browser sends the origin of the page that opens a WebSocket. Without a check of the
-// origin, a page of any site could connect through the user's browser to a server that
-// only the user can reach. A request with an Origin must therefore come from the server's
-// own host, from a loopback host, or from one of [Config.AllowOrigins]. On a loopback
-// address, the Host header must also be a loopback name or the host of an allowed origin.
-// Otherwise an attacker could change the address of a domain to 127.0.0.1 (DNS
-// rebinding), and pages of that domain would appear to come from this server. Requests
-// without an Origin come from programs. The Access policy of the connector authenticates
-// these programs by their tokens.
+// A browser sends the origin of the page that opens a WebSocket. Without an origin check, a
+// page of any site could connect, through the user's browser, to a server that only the
+// user can reach. A request with an Origin must therefore come from the server's own host,
+// from a loopback host, or from one of [Config.AllowOrigins]. On a loopback address, the
+// Host header must also be a loopback name or the host of an allowed origin. Otherwise an
+// attacker could change the address of a domain to 127.0.0.1 (DNS rebinding), and pages of
+// that domain would appear to come from this server. Requests without an Origin come from
+// programs. The Access policy of the connector authenticates these programs by their
+// tokens.
 //
 // # Connection limits
 //
@@ -37,10 +37,10 @@
 // while it serves a request with an accepted token. A connection for pages or metrics
 // is never authenticated.
 //
-// If more than max-unauthenticated connections have no user, the server finds the address
-// with the most connections and closes the oldest silent connection from that address.
-// Silent connections therefore cannot prevent other clients from presenting a token. A
-// connection with a user is refused if it exceeds max-connections-per-address or
+// If unauthenticated connections exceed max-unauthenticated, the server closes the oldest
+// silent connection from the address with the most unauthenticated connections. Silent
+// connections therefore cannot prevent other clients from presenting a token. An
+// authenticated connection is refused if it exceeds max-connections-per-address or
 // max-connections-per-user. The status names the limit but not its value.
 //
 // Clients behind a proxy share the address of the proxy. The default limits allow a few

@@ -244,8 +244,8 @@ func TestTheFirstMessageIsNotMuchLargerThanAToken(t *testing.T) {
 	}
 }
 
-// A reader that does not read until its socket is full does not affect the others.
-// When it reads again it receives everything in order.
+// A reader that stops reading until its socket is full does not affect the others. When it
+// reads again, it receives everything in order.
 func TestSlowReaderDoesNotDelayOthers(t *testing.T) {
 	r := start(t, server.Config{})
 	slow, behind := r.synced(t)

@@ -45,8 +45,8 @@ func TestSkewOfReaders(t *testing.T) {
 	}
 }
 
-// The frame that explains a refusal is encoded as in each recorded version, because
-// readers of all versions must be able to parse it.
+// The frame that explains a refusal has the same encoding in every recorded version,
+// because readers of all versions must be able to parse it.
 func TestSkewOfTheReason(t *testing.T) {
 	for _, v := range skewtest.Load(t) {
 		kind, payload, rest, err := wire.Next(v.Refused)

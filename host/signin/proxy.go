@@ -21,11 +21,11 @@ type ProxyConfig struct {
 	// proxy. If AllowedNames is empty, every client certificate from the authorities
 	// identifies the proxy.
 	AllowedNames []string
-	// UsernameHeaders, UIDHeaders and GroupHeaders are the names of headers. A user is in
-	// the groups of all GroupHeaders. A request with different usernames or different
-	// UIDs is refused.
+	// UsernameHeaders, UIDHeaders and GroupHeaders name the headers with the username, UID
+	// and groups. A user is in the groups of all GroupHeaders. A request with different
+	// usernames or different UIDs is refused.
 	UsernameHeaders, UIDHeaders, GroupHeaders []string
-	// ExtraHeaderPrefixes are prefixes of the names of headers with extra attributes.
+	// ExtraHeaderPrefixes are the prefixes of headers with extra attributes of the user.
 	ExtraHeaderPrefixes []string
 }
 

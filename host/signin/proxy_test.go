@@ -140,8 +140,8 @@ func TestHeadersWithoutAVerifiedProxyAreIgnored(t *testing.T) {
 	assert.ErrorContains(t, p.SetAuthorities([]byte("nonsense")), "expected the certificates of authorities in PEM")
 }
 
-// Certificates of the system's authorities do not identify the proxy, because everyone
-// can obtain one.
+// Certificates of the system's authorities do not identify the proxy, because anyone can
+// obtain such a certificate.
 func TestAuthoritiesOfTheSystemDoNotIdentifyTheProxy(t *testing.T) {
 	ca := newAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")
@@ -202,7 +202,7 @@ func TestTwoNamesOfAUserAreRefused(t *testing.T) {
 }
 
 // subscribed connects a reader and subscribes. The returned function waits until the
-// subscription ends and returns that time.
+// subscription ends, and returns the time of the end.
 func subscribed(ctx context.Context, t *testing.T, c *connector.Connector, token string) (ended func() time.Time) {
 	t.Helper()
 	here, there := connectortest.Pipe()

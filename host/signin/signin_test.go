@@ -179,8 +179,8 @@ func TestImpersonationIsReviewedWhenTheFirstDecisionExpires(t *testing.T) {
 }
 
 // Policies that do not support impersonation refuse requests with Impersonate headers. If
-// they ignored the headers, a backend that impersonates its users would read with the
-// rights of the backend.
+// they ignored the headers, a backend that impersonates its users would read with its own
+// rights.
 func TestImpersonationIsRefusedByPoliciesWithoutIt(t *testing.T) {
 	for _, p := range []access.Policy{access.Everyone(), access.Token("t-root"), signin.Cookie("session", &cluster{}, nil)} {
 		_, refused := access.Enforce(p, nil, nil).Authenticate(from(t, "Impersonate-User", "bob"), "t-root")

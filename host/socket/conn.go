@@ -140,7 +140,7 @@ func (c *Conn) write(ctx context.Context, opcode byte, message []byte) error {
 }
 
 // begin begins a write, or returns the error of ctx if ctx is done. If ctx is done before
-// done is called, the connection is closed.
+// the method done is called, the connection is closed.
 func (c *Conn) begin(ctx context.Context) error {
 	if c.ctx != ctx {
 		c.watch(ctx)
@@ -167,7 +167,7 @@ func (c *Conn) watch(ctx context.Context) {
 	})
 }
 
-// Release drops the reference to the context of the last write. The socket stays open.
+// Release detaches the connection from the context of the last write. The socket stays open.
 func (c *Conn) Release() {
 	if c.stop != nil {
 		c.stop()

@@ -4,7 +4,7 @@
 // The library coder/websocket performs the handshake, reads messages and closes
 // connections. This package writes the frames of messages, pings and pongs
 // (frameconn.go). The library has no nonblocking write. It also closes a connection if a
-// ping or a pong waits for five seconds, although a long message on a slow link can delay
-// them longer. For a short message, the library's own overhead is a fifth of the time of
-// a write.
+// ping or a pong waits for five seconds. On a slow link, a long message can delay pings and
+// pongs for longer. For a short message, the library's own overhead is a fifth of the time
+// of a write.
 package socket

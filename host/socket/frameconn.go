@@ -225,8 +225,8 @@ func appendHeader(dst []byte, opcode byte, n int) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, 127), uint64(n))
 }
 
-// appendFrame appends a complete frame. On the client's side, it masks the payload (section
-// 5.3).
+// appendFrame appends a complete frame. On the client's side, it masks the payload (RFC
+// 6455, section 5.3).
 func (c *frameConn) appendFrame(dst []byte, opcode byte, payload []byte) []byte {
 	start := len(dst)
 	dst = appendHeader(dst, opcode, len(payload))

@@ -52,9 +52,9 @@ type Prober interface {
 //
 // Byte slices are valid only until the call returns.
 type Sink interface {
-	// Identify is called once, before the other methods. The ID identifies the history of
-	// the revisions, such as an etcd cluster. Revisions are comparable only if their IDs
-	// are equal.
+	// Identify is called once, before the other methods. The ID identifies the history that
+	// the revisions belong to, such as that of an etcd cluster. Revisions are comparable
+	// only if their IDs are equal.
 	Identify(clusterID string) error
 	// BeginList begins a list of the complete state. If the stream ends or calls
 	// BeginList again before EndList, the sink discards the objects of the incomplete
@@ -70,10 +70,10 @@ type Sink interface {
 	// revision is never split over two calls.
 	Changes(changes []Change) error
 	// Progress reports that all changes up to and including rv were delivered, and that
-	// the source has just confirmed that no others exist. A call of Changes does not
-	// imply this, because changes may arrive late. Readers of a source that never calls
-	// Progress report that their data is stale. If possible, a source calls Progress at
-	// least every ten seconds, even if no object changes.
+	// the source has just confirmed that no others exist. A call to Changes does not imply
+	// this, because changes may arrive late. Readers of a source that never calls Progress
+	// report that their data is stale. If possible, a source calls Progress at least every
+	// ten seconds, even if no object changes.
 	Progress(rv api.ResourceVersion) error
 	// Wanted returns a channel that delivers a value periodically while a reader waits
 	// for progress. A source that can request progress does so for each value, without

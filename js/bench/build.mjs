@@ -1,5 +1,5 @@
 // Bundles the benchmarks into ../build/bench/. Each bundle contains the sources of the package and
-// of the peer (client-node), so that both sides of a comparison are loaded in the same way.
+// of the peer (client-node), so both sides of a comparison load in the same way.
 import { rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";

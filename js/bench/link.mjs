@@ -1,4 +1,4 @@
-// node link.js MODULE URL: measures the time to a complete table of all pods behind a slow link,
+// node link.js MODULE URL: measures the time to a complete table of all pods over a slow link,
 // sorted by name and counted by phase. It compares a snapshot that sends rows first with a
 // compressed list in client-node, and with the first page of a paged list.
 import { readFileSync } from "node:fs";

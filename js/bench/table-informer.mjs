@@ -1,5 +1,5 @@
-// A side of table.mjs: the informer of client-node with React state, which is updated at most once
-// per frame.
+// One side of the comparison in table.mjs: the informer of client-node with React state, which is
+// updated at most once per frame.
 import { createElement as h, useEffect, useMemo, useState } from "react";
 import { Peer } from "./peer.mjs";
 import { restartsOf, rowOf, show, Table, visible } from "./table-view.mjs";

@@ -1,4 +1,5 @@
-// Our side of table.mjs: the React hook of the package, with an engine in a SharedWorker.
+// Our side of the comparison in table.mjs: the React hook of the package, with an engine in a
+// SharedWorker.
 import { createElement as h } from "react";
 import { createClient } from "../src/index.ts";
 import { useView, WatchglassProvider } from "../src/react.ts";

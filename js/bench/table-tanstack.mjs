@@ -1,5 +1,6 @@
-// A side of table.mjs: a live query over a collection of TanStack DB. A stream of changes feeds the
-// collection, as in Electric's collection. A row contains only the values that the table shows.
+// One side of the comparison in table.mjs: a live query over a TanStack DB collection. A stream of
+// changes feeds the collection, as in Electric's collection. A row contains only the values that
+// the table shows.
 import { createCollection } from "@tanstack/db";
 import { useLiveQuery } from "@tanstack/react-db";
 import { createElement as h } from "react";

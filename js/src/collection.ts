@@ -39,8 +39,8 @@ import type { Delivery } from "./wire/outputs.js";
 export interface OpenOptions extends Omit<CollectionOptions, "restore"> {
   restore?: Iterable<Uint8Array | ChunkHead>;
   /**
-   * Called when a body that the restored chunks omitted cannot be loaded later. The collection has
-   * then discarded the restored state, and the caller must delete the stored state.
+   * Called when a body that was omitted from the restored chunks cannot be loaded. The collection
+   * has then discarded the restored state, and the caller must delete the stored state.
    */
   lost?: (why: Status) => void;
 }
@@ -94,7 +94,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   readonly #children = new Set<Open>();
   readonly #views = new Set<ViewHandle>();
   readonly #lost: OpenOptions["lost"];
-  /** Whether all stored chunks were passed to the engine. */
+  /** Whether sending the stored chunks to the engine has finished, successfully or not. */
   #handedIn = false;
   #status: CollectionStatus = Object.freeze({ state: "connecting" });
   #progress: CollectionProgress = Object.freeze({ resourceVersion: "0", lastProgress: 0, objects: 0, loaded: 0, total: 0, bodies: 0 });
@@ -110,7 +110,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     this.#columns = columns(options.columns);
     this.id = client.register(this);
     this.#open(chunks !== undefined);
-    // If #restored is rejected while the chunks are passed on, these calls have no effect.
+    // These calls have no effect if #restored was rejected while the chunks were sent.
     if (chunks) {
       const done = own(async () => (await optional()).restore(client, this.id, chunks)).finally(() => (this.#handedIn = true));
       done.then(this.#restored.resolve, this.#restored.reject);

@@ -252,7 +252,7 @@ class ElectedPort implements WorkerPort {
     return this.#first === undefined;
   }
 
-  /** Waits for the worker on a new pipe, and closes the previous pipe. */
+  /** Replaces the pipe. Messages are sent only after the worker responds on the new pipe. */
   use(pipe: Pipe): void {
     this.#pipe?.close();
     this.#pipe = pipe;

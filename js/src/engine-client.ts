@@ -15,7 +15,7 @@ export interface Open {
   receive(output: Delivery): void;
   /**
    * Called after the engine was replaced. The new engine does not know the ID, so the resource must
-   * open again or end.
+   * reopen or end.
    */
   restarted(status: Status): void;
   /**
@@ -154,7 +154,7 @@ export class EngineClient {
   }
 
   /**
-   * Sends a command. The commands of a task are collected and sent together in a microtask. Has no
+   * Sends a command. The commands of one JavaScript task are sent together in a microtask. Has no
    * effect after the client has ended.
    */
   send(command: MemberCommand): void {

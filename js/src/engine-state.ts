@@ -44,7 +44,7 @@ export interface Closed {
 
 export type EngineState = Running | Restarting | Closed;
 
-/** The number of repeated failures in short succession, and the time of the last failure. */
+/** The number of failures that closely followed another one, and the time of the last failure. */
 interface Failures {
   readonly repeated: number;
   readonly at: number;

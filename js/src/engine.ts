@@ -20,8 +20,8 @@ const stepBytes = 1 << 17;
 const defaultTokenMillis = 2_000;
 
 /**
- * The maximum delay of a timer while a stream is open, in milliseconds. This limits the time until
- * a sleep of the machine is detected.
+ * The maximum delay of a timer while a stream is open, in milliseconds. It bounds how late the
+ * engine detects that the machine slept.
  */
 const beatMillis = 5_000;
 const sleptMessage = "the machine slept, so the connection is renewed";
@@ -29,7 +29,7 @@ const sleptMessage = "the machine slept, so the connection is renewed";
 const defaultPauseMillis = 60_000;
 const pausedMessage = "paused while all pages are hidden";
 
-/** The type of the InspectReply frame. The persistence adds its own statistics to this frame. */
+/** The type of the InspectReply frame, to which {@link Persistence} adds its own statistics. */
 const inspectReply = 0x6d;
 
 /**
@@ -50,7 +50,7 @@ export interface EngineOptions {
    */
   wake?: (millis: number) => void;
   /**
-   * Whether the program itself calls {@link Engine.flush} after it has passed on the input of a
+   * Whether the program itself calls {@link Engine.flush} after it has reported the events of a
    * stream. By default, the engine flushes in a separate task.
    */
   flushes?: boolean;
@@ -64,7 +64,7 @@ export interface EngineOptions {
    * Default 60,000; Infinity keeps them open.
    */
   pauseMillis?: number;
-  /** Stores and restores the collections. Closing the engine closes the persistence too. */
+  /** Stores and restores the collections. Closing the engine also closes this object. */
   persistence?: Persistence | undefined;
 }
 
@@ -122,7 +122,7 @@ export class Engine {
   }
 
   /**
-   * Adds a member, and returns its membership. `wanted` is the number that the member had at a
+   * Adds a member, and returns its membership. `wanted` is the number that the member had in a
    * previous engine, if any. Throws if that number is in use.
    */
   attach(events: MemberEvents, wanted?: number): Membership {
@@ -223,7 +223,7 @@ export class Engine {
     });
   }
 
-  /** Passes commands of members to the persistence and then to the guest. */
+  /** Passes commands of members first to {@link Persistence} and then to the guest. */
   #step(guest: Guest, frames: Uint8Array): void {
     const { persistence } = this.#options;
     if (persistence) for (const frame of split(frames)) persistence.note(frame, (own) => guest.step(own));
@@ -375,7 +375,7 @@ export class Engine {
     this.#streams.delete(stream);
   }
 
-  /** Queues an event of a stream. The events of a task are passed to the guest in one step. */
+  /** Queues a stream event. The events of one JavaScript task reach the guest in one step. */
   #queue(command: Command): void {
     // A message that does not fit into the current step starts a new one, even if the message alone
     // exceeds stepBytes.
@@ -483,7 +483,7 @@ function eachTask(act: () => void): { run(): void; close(): void } {
   // name.
   const { setImmediate: immediately } = globalThis as { setImmediate?: (act: () => void) => void };
   if (immediately) return { run: () => void (due ||= (immediately(fire), true)), close() {} };
-  // Messages arrive sooner than timers, because browsers throttle timers.
+  // A message arrives sooner than a timer fires, because browsers throttle timers.
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = fire;
   return { run: () => void (due ||= (port2.postMessage(0), true)), close: () => port1.close() };

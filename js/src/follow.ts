@@ -4,7 +4,7 @@
 import type { WatchglassClient } from "./lazy.js";
 import type { Collection, KubeObject, ResourceVersion, Selectors, Watchglass } from "./types.js";
 
-/** A client, or a connection that a client has made. */
+/** A client, or an established connection. */
 export type Connection = WatchglassClient | Watchglass;
 
 /** Returns the connection of a client, and connects it if necessary. */
@@ -12,7 +12,7 @@ export function connectionOf(client: Connection): Promise<Watchglass> {
   return "connect" in client ? client.connect() : Promise.resolve(client);
 }
 
-/** A change of one object. */
+/** A change to one object. */
 export interface ObjectChange<T extends object> {
   type: "added" | "modified" | "deleted";
   key: string;
@@ -113,7 +113,7 @@ export class ObjectCache<T extends object> {
   }
 }
 
-/** Reports whether a collection is live or closed. Neither state has a recovery to wait for. */
+/** Reports whether a collection is live or closed. In both states, no recovery is pending. */
 function isOver({ status: { state } }: Collection<any>): boolean {
   return state === "live" || state === "closed";
 }

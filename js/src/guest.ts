@@ -6,8 +6,8 @@ import { streamDataHead, writeCommand, type Command } from "./wire/driver-comman
 import { readOutput } from "./wire/driver-outputs.js";
 
 /**
- * The version of the module's interface that this package implements, followed by the
- * fingerprint of the frames.
+ * The ABI version that this package implements: the version of the module's interface in the high
+ * byte, and the fingerprint of the frames in the low three bytes.
  */
 export const abi = (1 << 24) | fingerprint;
 

@@ -1,5 +1,5 @@
-// Pages that share an engine share the data that one token can access. They share an engine only if
-// their tokens or identities show that they have the same user.
+// Pages that share an engine share the data that one token can access. Pages share an engine only
+// if their tokens or identities show that they belong to the same user.
 import { decodeBase64url } from "./base64url.js";
 import { WatchglassError } from "./errors.js";
 import type { ConnectOptions } from "./types.js";

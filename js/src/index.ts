@@ -46,8 +46,8 @@ export function createClient(url: string | URL, options: ConnectOptions = {}): W
 }
 
 /**
- * Connects to a Kubernetes API instead of a connector. The returned client has the same methods as
- * with {@link connect}.
+ * Connects to a Kubernetes API instead of a connector. The client has the same methods as one that
+ * {@link connect} returns.
  *
  * The URL is that of `kubectl proxy`, of a backend on the page's own origin that forwards requests,
  * or of a kube-apiserver. A kube-apiserver needs a token and, for pages, CORS headers. Each

@@ -55,7 +55,7 @@ export interface Indexer<Name extends string = string> {
    * `this`, so it can be passed on its own.
    */
   readonly subscribe: (listener: () => void) => () => void;
-  /** Like {@link subscribe}, for changes of the rows that an index lists under a value. */
+  /** Like {@link subscribe}, for changes to the rows that an index lists under a value. */
   readonly subscribeIndex: (index: Name, value: string, listener: () => void) => () => void;
   /** Closes the indexer, which keeps its last rows. The collection remains open. */
   close(): void;

@@ -75,7 +75,7 @@ export interface Informer<T extends KubernetesObject> {
  * Returns an informer of the objects at a path such as "/api/v1/namespaces/default/pods".
  *
  * Unlike the informer of client-node, this informer reports failures and recovers automatically.
- * Calling start after an error, as programs written for client-node do, has no effect.
+ * Programs for client-node call start after an error, which has no effect on a running informer.
  */
 export function makeInformer<T extends KubernetesObject = KubeObject>(client: Connection, path: string, list?: ListPromise<T>, labelSelector?: string, fieldSelector?: string): Informer<T> & ObjectCacheReader<T> {
   return new ListWatch<T>(path, client, list, false, labelSelector, fieldSelector);

@@ -31,7 +31,7 @@ export class Listeners<Args extends unknown[] = []> {
   }
 }
 
-/** Reports an error of the caller's code like an uncaught error, without ending the process. */
+/** Reports an error from a callback as an uncaught error, without ending the process. */
 export function report(error: unknown): void {
   if (typeof reportError === "function") reportError(error);
   else console.error(error);

@@ -35,7 +35,7 @@ export class Members {
   }
 
   /**
-   * Adds a member, and returns its number. `wanted` is the number that the member had at a previous
+   * Adds a member, and returns its number. `wanted` is the number that the member had in a previous
    * engine, if any. Throws if that number is in use.
    */
   add(events: MemberEvents, wanted?: number): number {
@@ -75,7 +75,7 @@ export class Members {
 
   /**
    * Returns an unused random number. Numbers are random so that a member whose worker died can
-   * usually reuse its number.
+   * usually reuse its number in a new worker.
    */
   #newNumber(): number {
     if (this.size > 1000) throw internalError("more than a thousand clients share this engine");

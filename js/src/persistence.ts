@@ -1,4 +1,4 @@
-// The entry `watchglass/persistence`, for pages that sign a user out. The worker stores the states.
+// The entry `watchglass/persistence`, for pages that sign out a user. Engines store the states.
 import { databaseName } from "./persistence/database.js";
 
 /**

@@ -2,8 +2,8 @@ import { internalError, messageOf, WatchglassError } from "./errors.js";
 import type { MemberEvents, Membership } from "./member.js";
 
 // The messages between a page and the worker of its engine. Frames are transferred without a copy.
-// The epoch counts the engine's restarts. The worker drops commands of an older epoch, because they
-// refer to objects of the previous engine.
+// The epoch counts the engine's restarts. The worker drops commands from an older epoch, because
+// their IDs refer to resources of the previous engine.
 
 /** Describes the engine that a page needs: its connection, user and options. */
 export interface EngineRequest {
@@ -70,8 +70,8 @@ export type ToPage =
 export type ToElected =
   | { op: "lead"; name: string }
   /**
-   * A page waits on the channel with the given ID. The page repeats this message until the worker
-   * responds.
+   * A page asks to join, and waits on the channel with the given ID. The page repeats this message
+   * until the worker responds.
    */
   | { op: "join"; id: string }
   | { op: "left"; id: string };

@@ -29,7 +29,7 @@ export interface Pushdown {
   selectors: Required<Selectors>;
   /**
    * The requested window of the matching objects. If undefined, all matching objects are loaded,
-   * which is a superset of the subset.
+   * which may be more than the query requests.
    */
   window?: { sort: string; offset: number; limit: number };
 }

@@ -24,7 +24,7 @@ const operators = "= == === != ~ !~ < <= > >= in notin exists";
 
 /**
  * Returns a condition as text, such as `restarts > 3 and not (status ~ Crash)`, for URLs and
- * command lines. {@link ViewOptions.where} accepts both forms.
+ * command lines. {@link ViewOptions.where} also accepts this text.
  */
 export function whereText(where: Condition = ""): string {
   if (typeof where === "string") return where;

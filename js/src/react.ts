@@ -93,8 +93,8 @@ export function useStatus(resource: string, scope: Scope = {}): CollectionStatus
 }
 
 /**
- * Returns the combined status of everything that the client has open, for one indicator of the
- * whole page. The hook connects the client.
+ * Returns the combined status of everything that the client has open, for a page-wide indicator.
+ * The hook connects the client.
  */
 export function useClientStatus(): ClientStatus {
   return useLive((client) => new LiveClientStatus(client), unknownClientStatus).status;

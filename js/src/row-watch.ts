@@ -34,7 +34,7 @@ export class RowWatch implements Open {
   readonly #selectors: Required<Selectors>;
   readonly #events: RowEvents;
   readonly #unsubscribe: () => void;
-  /** Undefined while the watch is refused. */
+  /** Undefined while no watch is open, for example after a refusal. */
   #id: number | undefined;
   #consumed = 0;
   /** The initial rows, until they are complete. */
@@ -116,7 +116,7 @@ export class RowWatch implements Open {
     this.#release();
   }
 
-  /** Frees the ID of a watch that the engine has ended. */
+  /** Frees the ID of a watch that has ended. */
   #release(): void {
     if (this.#id !== undefined) this.#collection.client.release(this.#id);
     this.#id = undefined;

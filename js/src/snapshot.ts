@@ -70,7 +70,7 @@ export async function restore(client: EngineClient, collection: number, chunks: 
   }
   // The engine refuses an incomplete snapshot, and accepts an empty one.
   client.send({ type: "RestoreChunk", collection, data: new Uint8Array(), end: true, body: 0 });
-  // Responses arrive in order, so this response follows every report about the state.
+  // Outputs arrive in order, so this reply follows any rejection of the stored state.
   await client.request("InspectReply", (request) => ({ type: "Inspect", request }));
   if (refused) throw refused;
 }

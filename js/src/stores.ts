@@ -95,8 +95,8 @@ export function rowChanges(before: readonly Row[], after: readonly Row[]): RowCh
 type Updated<Value, Query> = Store<Value> & { update(resource: string, query: Query): void; stop(): void };
 
 /**
- * Returns a store that opens its resource for the first subscriber, and closes the resource after
- * the last subscriber.
+ * Returns a store that opens its resource for the first subscriber, and closes the resource when
+ * the last one unsubscribes.
  */
 function storeOf<Value, Query>(live: Updated<Value, Query>, resource: string, query: Query): QueryStore<Value, Query> {
   let users = 0;

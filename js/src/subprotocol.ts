@@ -11,7 +11,7 @@ export const subprotocol = "watchglass.v2";
  */
 export const firstSubprotocol = "watchglass.v1";
 
-/** The advice in errors that report different releases at the two ends. */
+/** The advice in errors about different releases at the two ends of a connection. */
 export const sameRelease = "both ends must be of the same release of watchglass; reload the page, or upgrade the older one";
 
 /** Matches the subprotocol of any version. */

@@ -113,7 +113,7 @@ export function webSocketDial(Socket: WebSocketClass, findRefusal?: FindRefusal)
     };
     return {
       send(message) {
-        // A closing socket would drop the message. The close event reports the end of the stream.
+        // A closing socket would drop the message. The close event then ends the stream.
         if (!done && socket.readyState === 1) socket.send(message as Uint8Array<ArrayBuffer>);
       },
       close(message) {

@@ -151,8 +151,8 @@ export interface WatchOptions extends Selectors {
    * - `"conflate"`: the watch skips intermediate states, and delivers the latest state of each
    *   object.
    * - `"terminate"`: the watch ends with a 410 when its queue is full, as in Kubernetes. It also
-   *   ends if the collection was listed again because its history was lost, and one of the objects
-   *   of the watch no longer exists.
+   *   ends if the collection is relisted because its history was lost, and an object of the watch
+   *   no longer exists.
    */
   policy?: "stall" | "terminate" | "conflate";
   /**
@@ -199,8 +199,8 @@ export type WatchEvent<T extends object = KubeObject> =
  *   if the collection did not reach it in time, and 400 for invalid options. The code is 403 if the
  *   user may not read the collection, and 404 if the resource does not exist.
  * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full (410).
- * - `Overtaken`: the history evicted the next event of the watch while the watch was paused, or it
- *   never had the event, see {@link WatchOptions.policy} (410).
+ * - `Overtaken`: the history evicted the next event of the watch while the watch was paused, or
+ *   never contained that event; see {@link WatchOptions.policy} (410).
  * - `HistoryLost`: the source lost the history of the resource version, or the engine now follows a
  *   different source (410).
  * - `Corrupt`: the restored state of the collection is corrupt (410).
@@ -228,8 +228,8 @@ export interface ListResult<T extends object = KubeObject> {
 }
 
 /**
- * An open resource, or the objects of it that match selectors. The engine keeps the collection up
- * to date.
+ * An open resource, or those of its objects that match selectors. The engine keeps the collection
+ * up to date.
  */
 export interface Collection<T extends object = KubeObject> {
   readonly status: CollectionStatus;
@@ -279,8 +279,8 @@ export interface Collection<T extends object = KubeObject> {
   get(key: string, options?: CallOptions): Promise<T>;
   /**
    * Lists the matching objects, in ascending order of keys, at one resource version. Without a
-   * limit, lists all of them. Rejects with a 410 if the token or the exact version has expired.
-   * With a limit, also rejects with a 410 if the version expires while the list is read.
+   * limit, lists all of them. Rejects with a 410 if the continue token or the exact version has
+   * expired. With a limit, also rejects with a 410 if the version expires while the list is read.
    */
   list(options?: ListOptions): Promise<ListResult<T>>;
   /**

@@ -243,8 +243,8 @@ class Window implements Open {
   #options: ViewOptions;
   #rows: readonly Row[] = empty.rows;
   // The engine sends one patch per grant. After each patch, the window sends a grant in the next
-  // frame. A page therefore applies at most one patch per frame. While it draws no frames, at most
-  // one patch waits.
+  // frame. A page therefore applies at most one patch per frame. While the page draws no frames, at
+  // most one patch is pending.
   readonly #grant = (): void => this.#collection.client.send({ type: "GrantView", view: this.#id });
 
   constructor(collection: OpenCollection, options: ViewOptions, events: WindowEvents) {

@@ -1,7 +1,7 @@
 import { internalError, protocolError } from "./errors.js";
 
-// The subset of WASI that a Go reactor needs: no files, no arguments, no blocking.
-// wasi_snapshot_preview1 defines the numbers.
+// The subset of WASI that a Go reactor needs: no files, no arguments, no blocking. The
+// specification of wasi_snapshot_preview1 defines the error numbers.
 
 const namespace = "wasi_snapshot_preview1";
 const ok = 0;

@@ -186,7 +186,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
       this.#next = this.#events.length = 0;
     }
     this.#consumed++;
-    // Credit is granted in halves, which needs few messages and avoids stalls.
+    // Granting half of the credit at a time needs few messages and avoids stalls.
     if (this.#end || this.#consumed < this.#credit / 2) return;
     this.#collection.client.send({ type: "GrantWatch", watch: this.#id, events: this.#consumed });
     this.#consumed = 0;

@@ -1,6 +1,6 @@
-// The script of the worker that runs the engines. There is one engine for each connector and user,
-// which all pages of that user share. The script runs as a SharedWorker, as the dedicated Worker of
-// one page, or as the dedicated Worker that an elected page runs for all pages.
+// The script of the worker that runs the engines. There is one engine for each user and connector
+// or Kubernetes API, which all pages of that user share. The script runs as a SharedWorker, as the
+// dedicated Worker of one page, or as the dedicated Worker that an elected page runs for all pages.
 
 import type { Engine } from "./engine.js";
 import { messageOf } from "./errors.js";
@@ -10,7 +10,7 @@ import { holdLock, onRelease, type FromElected, type Port, type ToElected, type 
 import { startEngine } from "./start.js";
 
 /**
- * The time without a message after which the worker treats a page without locks as closed, in
+ * The time without a message after which the worker treats a page without Web Locks as closed, in
  * milliseconds. The time is longer than a minute, because browsers run the timers of hidden pages
  * once a minute.
  */
@@ -18,8 +18,8 @@ const silenceMillis = 200_000;
 
 /**
  * How long an engine outlives its last page, in milliseconds, so that a reloaded page finds its
- * objects already loaded. The engine keeps collections without users for the same time. This
- * requires a browser that extends the lifetime of shared workers.
+ * objects already loaded. The engine keeps collections without users for the same time. Outliving
+ * the last page requires a browser that extends the lifetime of shared workers.
  */
 const lingerMillis = 5_000;
 

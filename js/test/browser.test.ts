@@ -1,5 +1,5 @@
-// Tests of the built package in a real browser, in a SharedWorker, in a dedicated
-// Worker and inline.
+// Tests of the built package in a real browser, with the engine in a SharedWorker, in a dedicated
+// Worker, or inline in the page.
 //
 // The browser is $CHROMIUM or /usr/bin/chromium. The last test uses a real
 // connector, at $WATCHGLASS_URL (a ws: URL that serves v1/pods), or else
@@ -191,7 +191,7 @@ test("an unresponsive worker is reported as stale and replaced, and new pages do
   const { targetInfos } = await cdp.send("Target.getTargets");
   const worker = targetInfos.find((target) => target.type === "shared_worker" && target.url.includes(connector.address));
   const { sessionId } = await cdp.send("Target.attachToTarget", { targetId: worker!.targetId });
-  // The worker's thread is blocked until the test ends.
+  // Block the worker's thread until the test ends.
   await cdp.send("Target.sendMessageToTarget", { sessionId, message: JSON.stringify({ id: 1, method: "Runtime.evaluate", params: { expression: block } }) });
   const other = await open();
   const late = show(other, "/watch");
@@ -205,7 +205,7 @@ test("an unresponsive worker is reported as stale and replaced, and new pages do
   await cdp.send("Target.closeTarget", { targetId: worker!.targetId });
 });
 
-// Chromium starts no module worker in a sandboxed frame.
+// Chromium does not start module workers in a sandboxed frame.
 test("a page in a sandboxed frame connects or gets a WatchglassError", { skip }, async (t) => {
   const { open } = await setup(t);
   const page = await open();

@@ -50,8 +50,8 @@ export class TestConnector {
   /** The number of attempts to connect, including refused ones. */
   attempts = 0;
   /**
-   * If set, the connector delays each response to a subscription, and adds a function that sends
-   * the response. If undefined, it sends responses immediately.
+   * If set, the connector delays each response to a subscription, and adds to this array a function
+   * that sends the response. If undefined, it sends responses immediately.
    */
   held: (() => void)[] | undefined;
   readonly #pods = new Map<string, Stored>();
@@ -106,8 +106,8 @@ export class TestConnector {
   }
 
   /**
-   * Dials an edge and feeds it the permitted keys, as `watchglass push` does. Rejects
-   * with the HTTP status of a refusal.
+   * Dials an edge and feeds it the keys that `has` accepts, as `watchglass push` does. Rejects with
+   * the HTTP status of a refusal.
    */
   feed(url: string, headers: Record<string, string>, has = (_key: string): boolean => true): Promise<Feed> {
     const socket = new WebSocket(url, "watchglass.v2", { headers });

@@ -1,5 +1,5 @@
-// Tests of a module that reads Kubernetes over HTTP, from a server that the test controls and from
-// build/watchglass.
+// Tests of direct mode, in which the module reads the Kubernetes API over HTTP. The API is a server
+// that the test controls, or build/watchglass.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -107,8 +107,8 @@ test("a broken connection is reopened, and the watch continues", { skip }, async
   assert.match(pods.status.error!.message, /watch of v1\/pods: cannot read from http/);
   wg.reconnect();
   const second = await kubernetes.watch(1);
-  // Besides this watch, the last three requests ask for the newest version and for the identity of
-  // the cluster.
+  // In addition to this watch, the last three requests ask for the newest version and for the
+  // identity of the cluster.
   assert.match(kubernetes.requests.slice(-3).map(({ url }) => url).join(" "), /watch=1&resourceVersion=7&/);
   kubernetes.send(second, "DELETED", pod("web-1", 12));
   await inState(pods, "live");

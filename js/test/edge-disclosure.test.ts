@@ -87,8 +87,8 @@ test("an object answers requests for all of its data only to an unrestricted gra
   assert.equal((await edge.get("one/status")).code, 200);
 });
 
-// This test checks the rule about exceeded memory in a complete object in workerd, with connected
-// readers.
+// This test checks the refusal of a resource that exceeds the memory limit, with a complete object
+// in workerd and connected readers.
 test("a reader of another resource is not informed that this one is too large", { skip }, async (t) => {
   const object = "tightest";
   const connector = await TestConnector.start();

@@ -1,4 +1,4 @@
-// Tests of failures at the edge, in workerd: lost connectors and objects, corrupt bytes,
+// Tests of failures at the edge, in workerd: lost connectors and objects, corrupt bytes, and
 // exceeded limits.
 
 import assert from "node:assert/strict";

@@ -34,7 +34,7 @@ function refusal(edge: Edge, object: string): Promise<{ code: number; retryAfter
   );
 }
 
-/** Connects a reader that subscribes to all pods but then stops reading. */
+/** Connects a reader that subscribes to all pods and then stops reading. */
 async function deaf(s: Setup, object: string): Promise<WebSocket> {
   const socket = await rawReader(s.edge, everything, object);
   const w = new Writer();
@@ -188,8 +188,8 @@ describe("a backlog", () => {
     assert.equal(backlog.bytes, 150);
   });
 
-  // A reader that has responded to its Ping is not pinged again only because other readers have not
-  // responded.
+  // A reader that has responded to its Ping is not pinged again merely because other readers have
+  // not responded.
   test("does not ping readers again that have acknowledged everything", () => {
     const backlog = new Backlog();
     backlog.room = 1000;

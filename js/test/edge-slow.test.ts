@@ -13,7 +13,7 @@ const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is
 const options = { skip };
 
 /**
- * Makes `count` changes of pods. It waits for the working reader after every ten changes, so that
+ * Makes `count` changes to pods. It waits for the working reader after every ten changes, so that
  * this reader keeps up on a slow machine.
  */
 async function put(s: Setup, count: number): Promise<void> {

@@ -105,7 +105,7 @@ test("a region reads from its home while it has readers", { skip }, async (t) =>
   const stranger = readers.at(-1)!.collection("v1/nodes");
   await until(stranger, ({ state }) => state === "forbidden"); // the region reads only pods from the home object
 
-  // The next reader of the region receives the stored state, before the home object responds.
+  // A new reader receives the stored state of the region, before the home object responds.
   await edge.until("region/status", ({ resources }) => resources["v1/pods"].stored?.resourceVersion === "103");
   for (const wg of readers) wg.close();
   await edge.until("home/status", ({ readers }) => readers === 0);

@@ -367,7 +367,7 @@ export async function turn(): Promise<void> {
 
 /**
  * Opens the collection of pods with a fake engine. `last` returns the ID of the last command with a
- * name, and `respond` writes output of the guest.
+ * given name, and `respond` writes output of the guest.
  */
 export async function fakePods() {
   const fake = await fakeEngine();

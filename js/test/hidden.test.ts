@@ -65,8 +65,8 @@ test("a page in the back-forward cache is current when it returns", { skip: skip
   const { connector, open } = await setup(t, undefined, browser);
   const page = await open();
   const rows = ["web-1 Running", "web-2 Pending"];
-  // On a busy machine the browser may drop a page, for example because freezing it takes too long.
-  // The test fails if the page itself is the reason.
+  // On a busy machine the browser may discard a cached page, for example because freezing it takes
+  // too long. The test fails if the page itself is the reason.
   for (let i = 3; ; i++) {
     await showPausing(page);
     await page.evaluate(() => addEventListener("pageshow", ({ persisted }) => ((globalThis as any).persisted = persisted)));

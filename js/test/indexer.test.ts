@@ -328,8 +328,8 @@ function randomly(seed: number): (below: number) => number {
   };
 }
 
-// After random changes and interruptions, the indexes are compared with a filter over all objects,
-// and with the groups that the engine counts.
+// After random changes and interruptions, the test compares the indexes with a filter over all
+// objects, and with the groups that the engine counts.
 for (let seed = 1; seed <= 8; seed++) {
   test(`indexes equal a filter over the objects after random changes, seed ${seed}`, options, async (t) => {
     const random = randomly(seed);

@@ -73,7 +73,7 @@ test("churn adds no memory to the page and the worker", { skip: skipUnlessChromi
   const round = async (): Promise<{ page: number; worker: number }> => {
     for (let i = 0; i < changesPerRound; i++) {
       connector.put(`default/pod-${(i * 7) % objects}`, i % 3 ? "web" : "api", `Phase-${i % 50}`);
-      // Waits for the page, so that the buffers of the network do not grow.
+      // Waits for the page, so that the network buffers do not grow.
       if (i % 500 === 499) await page.evaluate((version) => pods.waitFor(version), String(connector.rv));
     }
     return { page: await measures.page(), worker: await measures.worker() };
@@ -88,8 +88,8 @@ test("churn adds no memory to the page and the worker", { skip: skipUnlessChromi
   for (const part of ["page", "worker"] as const) assert.ok(after[part] - before[part] < tolerance, `the memory of the ${part} grew from ${before[part]} to ${after[part]} bytes`);
 });
 
-// A page is blocked while it processes a message of the worker. The duration depends on the size of
-// the message and on the machine, so the test checks the sizes and only reports the durations.
+// A page is blocked while it processes a message from the worker. The duration depends on the size
+// of the message and on the machine, so the test checks the sizes and only reports the durations.
 test("a page that opens 50,000 objects receives only the messages for its window", { skip, timeout: 120_000 }, async (t) => {
   const { connector, open, context } = await setup(t);
   for (let i = 0; i < 50_000; i++) connector.put(`default/pod-${i}`, "web", "Running");

@@ -178,8 +178,8 @@ class Page {
   }
 
   /**
-   * Returns the phase. If a worker is being started, phase completes its start, because only a
-   * started worker receives messages.
+   * Returns the phase. If a worker is being started, this method completes its start, because only
+   * a started worker receives messages.
    */
   async phase(t: TestContext): Promise<Phase> {
     const starting = this.#starts.length > 0;

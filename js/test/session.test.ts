@@ -120,7 +120,7 @@ test("a page without a token reads with the session cookie of its user", { skip:
   assert.equal(await read(page, "/watch"), "default/web-1");
 });
 
-// A refusal because of a missing session is temporary, because the user can sign in.
+// A refusal for a missing session is temporary, because the user can sign in.
 test("a page without a session is forbidden with 401, and synchronizes after a sign-in", { skip: noConnector }, async (t) => {
   const connector = await startConnector(t);
   const page = await open(t, connector);

@@ -69,7 +69,7 @@ function decodes(golden: Golden): void {
   const output = readOutput(frame!)!;
   const { type, ...members } = output;
   assert.equal(type, golden.frame);
-  // In the protocol, the name of a delivery's ID depends on the kind of the recipient, such as
+  // In golden files, the name of an output's ID depends on the kind of the recipient, such as
   // "watch" or "view".
   const { collection, watch, view, request, handle, ...others } = expected(golden.value);
   const id = collection ?? watch ?? view ?? request ?? handle;

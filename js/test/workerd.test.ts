@@ -1,4 +1,4 @@
-// Tests of the package's entry for workerd, as built, in workerd itself.
+// Tests of the package's built entry for workerd, in workerd itself.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -9,6 +9,6 @@
 //	WATCHGLASS_CLUSTERS  the clusters, see host/edge; optional
 //
 // js/src/edge/program.ts runs the program. A list that is interrupted must not look like
-// a complete one, but a worker cannot close the connection. The program therefore exits
-// with code 1, and program.ts aborts the response.
+// a complete one, but a worker cannot close the connection. After an interruption, the
+// program therefore exits with code 1, and program.ts aborts the response.
 package main

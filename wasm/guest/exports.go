@@ -21,8 +21,8 @@ var instance = guest{newEngine: func(config []byte) (engine, error) {
 	return e, nil
 }}
 
-// load asks the program for a body that RestoreChunk has omitted. It returns nil if the
-// program does not have the body.
+// load asks the program for a body that was omitted from a RestoreChunk. It returns nil
+// if the program does not have the body.
 func load(name, length uint32) []byte {
 	data := make([]byte, length)
 	if hostLoad(name, unsafe.Pointer(unsafe.SliceData(data)), length) != length {

@@ -142,7 +142,7 @@ func (g *guest) advance() (code int32) {
 	return codeOK
 }
 
-// errorFrame writes an ErrorReply for the last failed call to out. It returns the length
+// errorFrame sets g.out to an ErrorReply for the last failed call. It returns the length
 // of the frame, or zero if no call has failed. It works in every state, including
 // poisoned.
 func (g *guest) errorFrame() int32 {
@@ -179,9 +179,8 @@ func (g *guest) reject(err error) int32 {
 	return codeRejected
 }
 
-// guard converts a panic to the poisoned state. After a panic the state may be
-// inconsistent, so the guest drops the engine and only returns the error from then
-// on.
+// guard converts a panic into the poisoned state. After a panic the state may be
+// inconsistent, so the guest drops the engine and only returns the error from then on.
 func (g *guest) guard(call string, code *int32) {
 	if p := recover(); p != nil {
 		g.poisoned, g.engine, g.in, g.out = true, nil, nil, nil

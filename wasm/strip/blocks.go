@@ -120,7 +120,7 @@ func (w *flow) trap() int {
 
 // leaveAtOnce replaces branches to the end of the function, where the function returns 1,
 // with return instructions. Branches differ in their depth, but all returns are equal, so
-// returns compress better. It reports whether the function ends by returning 1.
+// returns compress better. leaveAtOnce reports whether the function ends by returning 1.
 func (w *flow) leaveAtOnce() bool {
 	n := len(w.steps)
 	if n < 4 || !begins(w.steps[n-3:], ended, plain(i32Const, 1), ended) {

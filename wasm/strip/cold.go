@@ -6,8 +6,8 @@ import "slices"
 // onto Go's stack, call the function, reload the stack pointer, and return if the
 // goroutine was suspended. Half of all calls are to a few functions that report a fault,
 // grow the stack or print the text of a fatal error. These are the cold functions. For
-// each cold function, it adds a function to the module that pushes the return address and
-// calls the cold function.
+// each cold function, addCold adds a function to the module that pushes the return
+// address and calls the cold function.
 //
 // A call to an added function adds a frame to the stack of the WebAssembly engine, but
 // not to Go's stack. A suspended goroutine resumes the functions that the return
@@ -15,8 +15,8 @@ import "slices"
 // runtime, the call to the cold function looks like a tail call.
 
 // faults are functions that do not return to their caller. A call to a fault function
-// therefore ends a path through the caller. If the function returned nevertheless, the
-// module would trap.
+// therefore ends a path through the caller. If a fault function did return, the module
+// would trap.
 var faults = []string{
 	"runtime.sigpanic", "runtime.morestack", "runtime.morestack_noctxt",
 	"runtime.goPanicIndex", "runtime.goPanicIndexU", "runtime.goPanicSliceAlen", "runtime.goPanicSliceAlenU",

@@ -4,8 +4,8 @@
 //	go run ./wasm/strip/cmd/wasmstrip linked.wasm small.wasm
 //
 // The Makefile runs wasmstrip on the linker's output. Tests and benchmarks that link a
-// module call this package too, so that they run the shipped code. It works on any module
-// built by Go. Only one of the functions that it replaces belongs to watchglass.
+// module call this package too, so that they run the shipped code. The package works on
+// any module built by Go. Only one function that it replaces belongs to watchglass.
 //
 // A third of an empty Go module is data that is not read at run time.
 // host/PERFORMANCE.md has the figures (P7, P4).

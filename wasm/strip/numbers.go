@@ -10,8 +10,8 @@ import (
 // contain them.
 
 // numberAtStart adds a start function that writes the numbers. It does nothing if the
-// module has a start function, or if the tables differ from the form that the start
-// function assumes.
+// module already has a start function, or if the tables differ from the form that the
+// added function assumes.
 func (m *module) numberAtStart(t *tables) error {
 	if slices.ContainsFunc(m.sections, func(s section) bool { return s.id == startSection }) || !t.regular() {
 		return nil

@@ -6,7 +6,7 @@ import "encoding/binary"
 // have a shorter form with the same effect. No branch leads into the middle of a
 // sequence, because WebAssembly branches target only the start or end of a block.
 
-// Instructions that patterns contain. An instruction without operands matches any
+// Instructions for use in patterns. An instruction without operands matches any
 // operands.
 var (
 	getStack   = plain(opLocalGet, 1) // local 1 of a Go function is a copy of the stack pointer

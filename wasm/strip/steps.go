@@ -45,7 +45,7 @@ func split(content []byte) (locals []byte, steps []step) {
 	return locals, steps
 }
 
-// assemble returns the encoded function whose parts split returned.
+// assemble encodes a function from the parts that split returns.
 func assemble(locals []byte, steps []step) []byte {
 	content := bytes.Clone(locals)
 	for _, s := range steps {

@@ -106,7 +106,7 @@ const (
 	bucketSize, bucketUsed, functionBuckets = 20, 5, 16
 )
 
-// Functions that the runtime identifies by ID; wrapper is the greatest ID.
+// IDs of functions that the runtime treats specially; wrapper is the greatest ID.
 const (
 	gopanic, systemstackSwitch, wrapper = 10, 22, 23
 )
@@ -365,7 +365,7 @@ func (f function) funcData(at uint64, kind uint32) uint64 {
 	return f.pcData(at, f.PCData) + 4*uint64(kind)
 }
 
-// read reads a structure from the memory. The caller has checked the bounds.
+// read reads a structure from the memory. The caller must have checked the bounds.
 func (t *tables) read(at uint64, into any) {
 	if _, err := binary.Decode(t.memory[at:], binary.LittleEndian, into); err != nil {
 		panic(err)

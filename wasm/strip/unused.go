@@ -9,8 +9,8 @@ import (
 // Go's linker keeps each function that another function may call. The linker cannot
 // determine that a condition around a call is never true, or that a stripped module has
 // no positions to report. This file lists functions that are called only in these cases.
-// It then follows calls to find further functions that are reachable only through the
-// listed ones.
+// dropUnused then follows calls to find further functions that are reachable only
+// through the listed ones.
 
 // feature is a part of the runtime that stays off unless the module contains a function
 // that uses it.
@@ -23,7 +23,7 @@ type feature struct {
 // to the tracer, the runtime checks whether the tracer is running.
 var tracer = feature{[]string{"runtime.StartTrace"}, []string{"runtime.traceLocker.*", "runtime.traceAcquireEnabled"}}
 
-// quiet lists functions without results that have no useful effect in a stripped module.
+// quiet lists functions with no results and no useful effect in a stripped module.
 var quiet = []feature{
 	// These functions print stacks and memory. Without names and positions, a printed stack
 	// is empty.
@@ -63,7 +63,7 @@ func (f feature) in(names []string) func(number int) bool {
 	return func(number int) bool { return !used && matches(names[number], f.functions) }
 }
 
-// The code that replaces functions.
+// The code that replaces unused functions (traps) and quiet functions (returnsAtOnce).
 var (
 	traps         = code{0, 0x00, end}
 	returnsAtOnce = join(code{0}, setStackPointer(i32(add, stackPointer, number(8))), number(0), code{end})
@@ -125,9 +125,9 @@ type usage struct {
 	used    []bool
 	queue   []uint64 // used functions whose code was not read yet
 	strange bool     // a used function contains an unknown instruction
-	// descriptors is the address of the first function descriptor, and after is the end
-	// of the last one. A descriptor is a word with a program counter. Function values
-	// without variables point to descriptors.
+	// descriptors is the address of the first function descriptor, and after is the end of
+	// the last one. A descriptor is a word with a program counter. Function values without
+	// captured variables point to descriptors.
 	descriptors, after uint64
 }
 
@@ -208,7 +208,7 @@ func (u *usage) readData(start, end uint64) {
 		if at%8 == 0 {
 			u.value(u.word(at))
 		}
-		// The entry of a method in a type ends with two numbers of functions.
+		// The entry of a method in a type ends with two function numbers.
 		if half(at) < n && half(at+4) < n {
 			u.use(half(at))
 			u.use(half(at + 4))

@@ -14,7 +14,7 @@ import (
 
 var quantity = regexp.MustCompile(`^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,3}|)$`)
 
-// Quantity returns the value of a Kubernetes quantity, and false for other texts.
+// Quantity returns the value of a Kubernetes quantity, and false for any other string.
 func Quantity(s string) (float64, bool) {
 	parts := quantity.FindStringSubmatch(s)
 	if parts == nil {
@@ -39,8 +39,8 @@ func Quantity(s string) (float64, bool) {
 	return f, true
 }
 
-// Compare orders two cells by value: nulls and empty texts first, then numbers, dates
-// and texts. Quantities are numbers.
+// Compare is like [api.Value.Compare], but an empty string is a null, and a quantity is a
+// number. Other strings have the order of [Natural].
 func Compare(a, b api.Value) int {
 	a, b = typed(a), typed(b)
 	if a.Kind == api.String && b.Kind == api.String {

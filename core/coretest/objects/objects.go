@@ -1,5 +1,5 @@
-// Package objects writes objects, changes and deliveries in a short notation, for
-// tests:
+// Package objects parses objects in a short notation, and formats versions and deliveries
+// of watches, for tests:
 //
 //	default/a rv=5 app=web phase=Running restarts=2
 //

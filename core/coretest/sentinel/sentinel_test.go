@@ -31,7 +31,7 @@ func TestPartsOfSentinelsAreFound(t *testing.T) {
 	assert.Equal(t, []string{"b"}, s.Outside([]byte(a+b), func(name string) bool { return name == "a" }))
 }
 
-// A part that two sentinels share by chance identifies neither of the objects.
+// Find identifies every object, even if two sentinels share a part by chance.
 func TestEachSentinelIsFound(t *testing.T) {
 	var s sentinel.Set
 	texts := map[string]string{}

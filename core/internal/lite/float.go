@@ -10,9 +10,9 @@ const (
 	// sufficient, because no float and no midpoint of two floats has more than 767
 	// significant digits.
 	maxDigits = 800
-	// greatestExponent and leastExponent limit the exponent of a number digits *
-	// 10^exponent with maxDigits digits. A number with an exponent outside this range
-	// exceeds all floats or rounds to zero.
+	// greatestExponent and leastExponent limit the exponent in digits * 10^exponent,
+	// where digits has up to maxDigits digits. A number with a larger exponent exceeds
+	// all floats. A number with a smaller one rounds to zero.
 	greatestExponent, leastExponent = 400, -1200
 	// mantissaBits is the number of bits of a float's mantissa. The lowest bit has a
 	// value between 2^leastBit and 2^greatestBit.
@@ -77,8 +77,8 @@ func parseDecimal(n natural, text string) (_ natural, exponent int, ok bool) {
 	return n, exponent, ok
 }
 
-// parsePower parses the end of a JSON number, such as e-3. It limits the result to
-// maxPower in either direction.
+// parsePower parses the exponent part of a JSON number, such as e-3. It limits the result
+// to maxPower in either direction.
 func parsePower(text string) (power int, ok bool) {
 	if text[0] != 'e' && text[0] != 'E' {
 		return 0, false

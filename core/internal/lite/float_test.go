@@ -40,7 +40,7 @@ func TestParseFloatAgreesWithPackageStrconv(t *testing.T) {
 	}
 }
 
-// midpoint returns the exact midpoint of f and the next float, or "1" if f is extreme.
+// midpoint returns the exact midpoint of f and the next float, or "1" unless 1e-20 <= |f| <= 1e20.
 func midpoint(f float64) string {
 	next := math.Nextafter(f, math.Inf(1))
 	if math.Abs(f) < 1e-20 || math.Abs(f) > 1e20 {

@@ -1,8 +1,8 @@
 package lite
 
-// The generic functions of package slices are compiled once per element type and
-// made up a tenth of the WebAssembly module. The functions below share their code
-// between element types.
+// The generic functions of package slices are compiled once per element type, and would
+// make up a tenth of the WebAssembly module. The functions below share their code between
+// element types.
 
 // Sort sorts the list in place, and keeps the order of equal elements. It allocates a
 // copy of the list.

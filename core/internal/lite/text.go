@@ -8,8 +8,8 @@ import (
 // The functions below replace those of package strconv, which would add tables
 // and error types to the WebAssembly module.
 
-// Quote returns text in double quotes. It escapes quotes, backslashes, control
-// characters and invalid UTF-8 as strconv.Quote does.
+// Quote returns text in double quotes. Like strconv.Quote, it escapes quotes, backslashes,
+// ASCII control characters and invalid UTF-8, but it writes \a, \b, \f and \v as \x escapes.
 func Quote(text string) string {
 	const hex = "0123456789abcdef"
 	quoted := []byte{'"'}

@@ -39,10 +39,10 @@ func number(s string) api.ResourceVersion {
 	return api.ResourceVersion(n)
 }
 
-// events parses a text such as "A a@1, M a@2, D b@4, B @4, E @1 | ...". The letters
-// stand for added, modified, deleted, bookmark, end marker, and deleted at an unknown version. A bar ends a delivery.
-// An event has the content of its version in the history, unless "=app" sets another
-// app label.
+// events parses a text such as "A a@1, M a@2, D b@4, B @4, E @1 | ...". The letters A, M,
+// D, B, E and U stand for added, modified, deleted, bookmark, end marker, and deleted at an
+// unknown version. A bar ends a delivery. An event has the content of its version in the
+// history, unless "=app" sets another app label.
 func events(l *check.Log, text string) []check.Event {
 	types := map[string]api.EventType{"A": api.Added, "M": api.Modified, "D": api.Deleted, "B": api.Bookmark, "E": api.Bookmark, "U": api.Deleted}
 	var list []check.Event

@@ -4,8 +4,8 @@ import "github.com/watchglass/watchglass/core/api"
 
 // Continuable checks that a client whose connection breaks after any event, and that
 // watches again from the version of that event, does not miss the next one. Either the
-// next event has a later version, or the first version is older than the last list, so that
-// the client receives a 410. Changes of one transaction share a version.
+// next event has a later version, or the client receives a 410, because its version is older
+// than the last list. Changes of one transaction share a version and are exempt.
 //
 // A Kubernetes watch delivers no deletions that a relist found. Its client could resume at
 // another server, after the versions of the deletions.

@@ -5,9 +5,10 @@
 //	Filter        every event matches the request
 //	Ordered       resource versions never decrease
 //	Unique        no change is delivered twice
-//	Atomic        a revision is not split over deliveries
+//	Atomic        a revision is not split across deliveries
 //	Bookmarkable  a bookmark covers all events before it, and none after it
 //	Resumable     a watch from a version starts with the change after it
+//	Continuable   a watch that continues after an event does not miss the next one
 //	Reliable      no change is missing
 //	PrevState     each event leads from the state of the watcher to a state of the source
 //	Fold          at a bookmark, the events add up to the exact list

@@ -4,7 +4,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Reliable checks that the events are the changes from the start of the watch
+// Reliable checks that the events are the changes since the start of the watch,
 // without a gap. All changes up to Complete and up to every bookmark must have been
 // delivered. A conflating watch that was held back may skip versions, but must reach
 // the same state.

@@ -32,7 +32,7 @@ type Request struct {
 	Bookmarks       bool
 	// Conflating means that several changes to an object may be delivered as one.
 	Conflating bool
-	// Kubernetes means that the watch has the policy of Kubernetes.
+	// Kubernetes means that the watch uses api.PolicyTerminate, as in Kubernetes.
 	Kubernetes bool
 	// Limited means that missing credit may delay deliveries and split them
 	// anywhere.
@@ -131,8 +131,8 @@ func All(l *Log, watches ...*Watch) error {
 	return nil
 }
 
-// split separates the initial state from later events. The initial state is the ADDED
-// events in key order, up to the end marker if there is one.
+// split separates the initial state from later events. The initial state consists of all
+// events before the end marker or, without a marker, of the first ADDED events in key order.
 func (w *Watch) split() (initial, live []Event) {
 	if w.Start != FromState {
 		return nil, w.Events
@@ -237,8 +237,8 @@ func convert(r *Request, key api.Key, previous, current *Object, rv api.Resource
 }
 
 // difference returns the events of a relist in the order of versions: new and changed
-// objects, and deletions. Deletions have the version before the new list, unless the old
-// state has it.
+// objects, and deletions. The argument deleted is the version of the deletions: the version
+// before that of the new list, unless the old state has that version.
 func difference(l *Log, r *Request, gap Relist, deleted api.ResourceVersion) []Event {
 	var changed, gone []Event
 	for _, key := range l.keys {

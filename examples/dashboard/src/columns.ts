@@ -47,8 +47,8 @@ const KINDS: Record<Column["kind"], ColumnKind> = {
 };
 
 /**
- * Reports whether the table colors the values of a column. These are kubectl's Status columns, the
- * phase, and the type of events.
+ * Reports whether the table colors the values of a column. The table colors kubectl's Status
+ * columns, the phase, and the type of events.
  */
 const isStatus = (c: Column): boolean => c.path === ".status.phase" || c.path === ".type" || c.name === "Status";
 
@@ -164,8 +164,8 @@ function ownColumns(schema: Schema, wide: boolean): number[] {
 }
 
 /**
- * Reports whether a column contains the name of the object, which the table shows in a column of
- * its own.
+ * Reports whether a column contains the name of the object, which the first column of the table
+ * shows already.
  */
 const isName = (c: Column): boolean => c.name === "Name" && c.printer !== "";
 

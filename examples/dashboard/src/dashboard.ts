@@ -233,9 +233,9 @@ export class Dashboard {
   }
 
   /**
-   * Reconnects at the user's request. If the server has rejected the token, it reloads the page, so
-   * that the user can sign in again. The rows stay visible until the reload. A closed collection is
-   * opened again.
+   * Reconnects at the user's request. If the server has rejected the token, this method reloads the
+   * page, so that the user can sign in again. The rows stay visible until the reload. A closed
+   * collection is opened again.
    */
   #reconnect(): void {
     const { error } = this.#collection?.status ?? this.#overview.condition ?? {};
@@ -245,8 +245,8 @@ export class Dashboard {
   }
 
   /**
-   * Handles a changed status or schema. Queries depend on the schema, so a changed schema opens new
-   * views.
+   * Handles a changed status or schema. Queries depend on the schema, so the page opens new views
+   * when the schema changes.
    */
   #onCollection(collection: Collection): void {
     if (collection !== this.#collection) return;

@@ -64,7 +64,7 @@ const NO_ROWS: Window = { offset: 0, limit: 0 };
 
 /**
  * The lines of grouped rows. The lines outside of the window are not computed. Each expanded group
- * has a view. Its window contains those rows of the group that are in the window of lines. When a
+ * has a view, whose window contains those rows of the group that are in the window of lines. When a
  * group loses its last row, its line disappears and its view is closed.
  */
 export class Grouping {
@@ -147,9 +147,7 @@ export class Grouping {
     return { rows, offset: Math.min(offset, total), total, groups: true, anchored: this.#anchor !== undefined };
   }
 
-  /**
-   * Returns the index of the group line above the line at `index`, or -1 if no such line exists.
-   */
+  /** Returns the index of the last group line at or above `index`, or -1 if there is none. */
   parentOf(index: number): number {
     let parent = -1;
     this.#each((_, __, start) => {

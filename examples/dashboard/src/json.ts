@@ -7,7 +7,7 @@ export function jsonLines(value: unknown): Line[] {
 
 /**
  * Splits a line into tokens. JSON.stringify writes one member or element per line, so each line can
- * be parsed alone.
+ * be parsed separately.
  */
 function tokens(text: string): Line {
   const [, indent = "", key = "", rest = "", comma = ""] = /^(\s*)("(?:[^"\\]|\\.)*": )?(.*?)(,?)$/.exec(text) ?? [];

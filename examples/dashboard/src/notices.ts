@@ -2,7 +2,7 @@ import type { Status } from "watchglass";
 import { byId, button, create } from "./dom.ts";
 import { schedule } from "./frame.ts";
 
-/** The maximum number of objects that a notice lists. It only counts the others. */
+/** The maximum number of objects that a notice lists. The notice only counts the others. */
 const SHOWN = 3;
 
 /**

@@ -5,7 +5,7 @@ export interface Message {
   title: string;
   text?: string;
   action?: { text: string; run: () => void };
-  /** Asks the user to enter text. */
+  /** An input for text from the user, such as a token. */
   ask?: { label: string; text: string; secret: boolean; submit: (answer: string) => void };
 }
 

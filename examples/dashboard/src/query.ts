@@ -48,7 +48,7 @@ export class LiveView {
    * Applies a query. Resolves to true if the view now shows the matching rows, and to false if a
    * newer query replaced this one. Rejects if the engine rejects the query.
    *
-   * `typed` is the condition that the user typed, if `options` combine it with others. The engine
+   * `typed` is the condition that the user typed, if `options` combines it with others. The engine
    * checks this condition alone first. The position in an error is then a position in the typed
    * text. Unbalanced parentheses in that text cannot change the meaning of the other conditions.
    */

@@ -16,8 +16,8 @@ export type Finder = (text: string) => Ranges;
 let ids = 0;
 
 /**
- * The element of a row. When the row is scrolled out of view, the element is reused for another
- * object.
+ * Draws a row of the table. When the row is scrolled out of view, the table reuses the element for
+ * another object.
  */
 export class RowElement {
   readonly element = create("div", "row");
@@ -106,8 +106,8 @@ function newCell(column: TableColumn): HTMLElement {
 }
 
 /**
- * Highlights a cell briefly. It alternates between two names of one animation, because only another
- * name restarts the animation.
+ * Highlights a cell briefly. It alternates between two names of one animation, because only a
+ * changed name restarts the animation.
  */
 function flash(cell: HTMLElement): void {
   cell.dataset.flash = cell.dataset.flash === "a" ? "b" : "a";

@@ -2,7 +2,7 @@ import { button, byId, create } from "./dom.ts";
 import { Menu } from "./menu.ts";
 import { formatHash, parseHash } from "./state.ts";
 
-/** A named link of the page. */
+/** A named link to a state of the page. */
 export interface SavedView {
   name: string;
   hash: string;

@@ -21,9 +21,7 @@ export interface TableEvents {
   onRange(first: number, last: number, total: number): void;
   /** Called when the user expands or collapses a group. */
   onExpand(id: string, expand: boolean): void;
-  /**
-   * Returns the index of the group line above the line at `index`, or -1 if no such line exists.
-   */
+  /** Returns the index of the last group line at or above `index`, or -1 if there is none. */
   parentOf(index: number): number;
 }
 

@@ -8,7 +8,7 @@ import { objectLink } from "./relations.ts";
 /** The maximum number of objects of each resource that the tree contains. */
 const LIMIT = 1000;
 
-/** One resource of the tree. */
+/** A resource whose objects may be in the tree. */
 interface Source {
   resource: string;
   collection: Collection;
@@ -185,7 +185,7 @@ export class OwnedTree {
   }
 
   /**
-   * Handles the keys of the ARIA pattern for trees. The browser handles Enter, and follows the
+   * Handles the keys of the ARIA pattern for trees. The browser handles Enter by following the
    * link.
    */
   #onKey(event: KeyboardEvent): void {

@@ -26,7 +26,7 @@ export function contentHeight(g: Geometry): number {
 }
 
 /**
- * Returns by how many pixels the rows move per pixel of scrolling. The result is 1 unless
+ * Returns the number of pixels that the rows move per pixel of scrolling. The result is 1 unless
  * MAX_HEIGHT limits the height.
  */
 function scale(g: Geometry): number {

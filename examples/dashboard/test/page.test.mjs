@@ -282,14 +282,14 @@ describe("detail", () => {
   });
 });
 
-/** Returns the number of seconds that the page shows after `text`, and the time of the page. */
+/** Returns the number of seconds that the page shows after `text`, and the page's current time. */
 const shownSeconds = (text) => inPage((text) => ({
   seconds: Number(new RegExp(`${text} (\\d+)s`).exec(document.body.textContent)?.[1]), now: Date.now(),
 }), text);
 
 /**
- * Schedules an attempt in 110 s. Checks that the page shows the remaining time, with any delay of a
- * busy machine, and returns the number of seconds.
+ * Schedules an attempt in 110 s. Checks that the page shows the remaining time, regardless of
+ * delays on a busy machine, and returns the number of seconds.
  */
 async function showsNextAttempt(status) {
   const nextAttempt = await inPage((status) => {

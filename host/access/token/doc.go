@@ -6,7 +6,7 @@
 // is for reading or for feeding. A token grants only the named rights. It cannot be
 // revoked, so choose an early expiry.
 //
-// [Keys] sign and verify. The first key signs and every key verifies. To replace a key,
+// The first of the [Keys] signs tokens, and every key verifies them. To replace a key,
 // insert the new key before it, and remove the old key when the last token signed with it
 // has expired. A key is a string of at least [MinKeyBytes] bytes without whitespace,
 // which is used unmodified. For example:

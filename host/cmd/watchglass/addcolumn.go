@@ -88,8 +88,8 @@ func parseAdded(spec string) (column api.Column, resources []api.Resource, err e
 	return column, resources, nil
 }
 
-// openAdded opens the resources of --add-column, so that their objects are complete before
-// the command prints the rows. It returns the columns with their kinds. If a resource is
+// openAdded opens the resources of --add-column, and waits for all their objects, so that
+// the command prints complete rows. It returns the columns with their kinds. If a resource is
 // forbidden or unknown, its columns have no values, and openAdded prints the reason to
 // stderr.
 func (r *reading) openAdded(ctx context.Context, cl *client.Client, rows *api.Schema) ([]api.Column, error) {
@@ -136,7 +136,7 @@ func (r *reading) openAdded(ctx context.Context, cl *client.Client, rows *api.Sc
 	return columns, nil
 }
 
-// checkNames returns an error if a name already has a meaning in queries about the rows.
+// checkNames returns an error if an added column has the name of a column or field of the rows.
 func (a *addedColumns) checkNames(rows *api.Schema) error {
 	all := *rows
 	for i, column := range a.columns {

@@ -29,7 +29,7 @@ type inspection struct {
 	Limits    []inspectedLimit    `json:"limits"`
 }
 
-// inspectedLimit is a limit: its value, and the number of refusals that it caused.
+// inspectedLimit contains the value of a limit, and the number of refusals that it caused.
 type inspectedLimit struct {
 	Name     string `json:"name"`
 	Value    int64  `json:"value"` // a count, bytes, or nanoseconds
@@ -111,7 +111,7 @@ func (a *admin) handler(private http.Handler) http.Handler {
 	return mux
 }
 
-// prepare sets the HTTP server, and lets a.stop cancel the contexts of its requests.
+// prepare sets a.http, and sets a.stop to a function that cancels the contexts of requests.
 func (a *admin) prepare(server *http.Server) {
 	var ctx context.Context
 	ctx, a.stop = context.WithCancel(context.Background())

@@ -188,7 +188,7 @@ func readTokens(name string) ([]string, error) {
 	return tokens, nil
 }
 
-// protect makes listeners use TLS if it is configured.
+// protect makes the listeners use TLS if the flags name a certificate.
 func (f *authFlags) protect(l *listeners, files *reload.Watcher) error {
 	if (f.tlsCert == "") != (f.tlsKey == "") {
 		return errors.New("--tls-cert-file and --tls-private-key-file belong together: give both or none")

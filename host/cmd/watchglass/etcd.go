@@ -41,7 +41,7 @@ func (f *etcdFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key, "etcd-key", "", "file with the key of --etcd-cert")
 }
 
-// detail returns the first given flag that configures access to etcd, or "".
+// detail returns the first given flag that requires --etcd-endpoints, or "".
 func (f *etcdFlags) detail() string {
 	switch {
 	case f.prefix != etcd.DefaultPrefix:

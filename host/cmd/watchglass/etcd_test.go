@@ -15,7 +15,7 @@ import (
 )
 
 // restartingMember is an etcd member that is initially unreachable. Its connections are
-// pipes in memory.
+// in-memory pipes.
 type restartingMember struct {
 	pb.UnimplementedKVServer
 	pipes    chan net.Conn // nil while the member is unreachable

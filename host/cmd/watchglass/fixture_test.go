@@ -77,7 +77,7 @@ type objectStatus struct {
 }
 
 // requestObject sends a request to an edge object, and returns the status in the response.
-// The status is zero if the response contains none.
+// It returns the zero objectStatus if the response contains no status.
 func requestObject(t *testing.T, address, object, path string) (status objectStatus) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/"+object+path, nil)

@@ -60,7 +60,7 @@ func (f *readFlags) addConnection(cmd *cobra.Command) {
 	flags.StringVar(&f.token, "token", "", "token for the connector (default $WATCHGLASS_TOKEN)")
 }
 
-// check sets defaults, and returns an error for flags that are invalid for every server.
+// check sets defaults, and returns an error for flags that are invalid with any server.
 func (f *readFlags) check() error {
 	if err := f.checkCustomColumns(); err != nil {
 		return err
@@ -214,7 +214,7 @@ func (f *readFlags) readNamespace(resource api.Resource) string {
 }
 
 // open opens the collection of the rows. If the server rejects the namespace, because a
-// custom resource has none, open tries again without it. Added columns need the schema of
+// custom resource is not namespaced, open tries again without it. Added columns need the schema of
 // the rows in advance. For a custom resource, open reads the schema from a first
 // collection, which it closes.
 func (r *reading) open(ctx context.Context, cl *client.Client, resource api.Resource) error {
@@ -289,8 +289,8 @@ const retryTime = 15 * time.Second
 
 // firstSync waits until a collection is complete. It fails immediately if no server
 // responds, because a user waits at the terminal. If the server sends Retry-After,
-// firstSync retries for retryTime: the first reader in a region of an edge must wait until
-// the region has loaded the data.
+// firstSync retries for retryTime, because the first reader in a region of an edge must
+// wait until the region has loaded the data.
 func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	deadline := time.NewTimer(retryTime)
 	defer deadline.Stop()

@@ -73,7 +73,7 @@ func (c *cluster) pod(key api.Key, phase string) api.ResourceVersion {
 		key.Name(), key.Namespace(), key.Name(), phase))
 }
 
-// command runs get or watch until it ends.
+// command runs the command get or watch to completion.
 func (c *cluster) command(t *testing.T, cmd *cobra.Command, args string) (stdout, stderr string, err error) {
 	var out, log bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

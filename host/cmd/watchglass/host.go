@@ -195,15 +195,15 @@ type host struct {
 	times     drain
 }
 
-// files reloads files when the files change, and on SIGHUP. The zero value watches no
-// files.
+// files reloads the files of its Watcher when they change, and on SIGHUP. The zero value
+// watches no files.
 type files struct {
 	*reload.Watcher
 	hangups <-chan struct{}
 }
 
-// newFiles returns a watcher without files. From then on, SIGHUP reloads its files
-// instead of ending the process.
+// newFiles returns a watcher without files. From this call on, SIGHUP reloads the files
+// that were added, instead of ending the process.
 func newFiles(ctx context.Context, log *slog.Logger) files {
 	return files{reload.NewWatcher(log), interrupt.Hangups(ctx)}
 }

@@ -34,8 +34,8 @@ func (c closedSource) Stream(ctx context.Context, r api.Resource, from api.Resou
 	}
 }
 
-// Both addresses report that the server is ready when the resources of --preload are
-// cached.
+// Both addresses report that the server is ready only after the resources of --preload
+// are cached.
 func TestServerIsReadyOnceResourcesArePreloaded(t *testing.T) {
 	src := closedSource{memory.New(), make(chan struct{})}
 	var l listeners

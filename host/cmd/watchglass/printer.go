@@ -158,7 +158,7 @@ func (p *printer) measure(rows [][]string) {
 	}
 }
 
-// name writes "pod/web-0" or "deployment.apps/web".
+// name writes the name of an object, such as "pod/web-0" or "deployment.apps/web".
 func (p *printer) name(o object) error {
 	kind := strings.ToLower(p.schema.Kind)
 	if group := p.schema.Resource.Group; group != "" {

@@ -65,7 +65,7 @@ func (r *recorder) listed(rv api.ResourceVersion, items []client.Object) {
 	}
 }
 
-// watched records a watch if the field Watch is set, and does nothing otherwise.
+// watched records a watch. If the field Watch is nil, it does nothing.
 type watched struct{ *recording.Watch }
 
 func (r *recorder) watch(options client.WatchOptions) watched {

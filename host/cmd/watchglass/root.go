@@ -59,7 +59,7 @@ func newHelpCommand() *cobra.Command {
 }
 
 // flagMistake returns the message for an error of a flag. For an invalid value, the
-// message names the value that the flag expects.
+// message names the kind of value that the flag expects.
 func flagMistake(err error) string {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {

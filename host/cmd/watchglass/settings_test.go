@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serving contains the commands with settings.
+// serving lists the commands that accept settings from the environment and a file.
 var serving = []string{"serve", "demo", "push"}
 
 func TestSettingsComeFromFlagsVariablesAndTheFile(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/certtest"
 )
 
-// reviewingCluster starts a kube-apiserver with one pod, and returns the path of a
+// reviewingCluster starts a fake kube-apiserver with one pod, and returns the path of a
 // kubeconfig. The user ann may read everything, and root may impersonate ann. The token
 // "t-NAME" belongs to the user NAME.
 func reviewingCluster(t *testing.T) string {

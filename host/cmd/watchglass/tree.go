@@ -181,7 +181,7 @@ func (r *treeReading) missing(err error) {
 	fmt.Fprintln(r.stderr, "watchglass: missing in the tree:", terminal.Text(err.Error()))
 }
 
-// print writes a tree. In a watch, an empty line precedes each later tree.
+// print writes a tree. In a watch, an empty line precedes each tree after the first.
 func (r *treeReading) print(snapshot *client.TreeSnapshot) error {
 	p := treePrinter{printer: printer{out: r.stdout, now: time.Now}}
 	if !r.flags.noHeaders {

@@ -122,7 +122,7 @@ func TestProfilesAreServedOnTheAdminAddress(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, code)
 }
 
-// A running profile of an hour does not delay the shutdown.
+// A profile that would run for an hour does not delay the shutdown.
 func TestShutdownEndsRunningProfiles(t *testing.T) {
 	admin := freeAddress(t)
 	p := startProcess(t, "serve", "--etcd-endpoints", noEtcd, "--listen", "127.0.0.1:0", "--admin", admin, "--profiling", "--shutdown-delay", "0s")

@@ -37,7 +37,7 @@ import (
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
 // follower is a client that reads from the module. The function truth returns the objects
-// that the store must finally contain.
+// that the store must contain at the end of the test.
 type follower struct {
 	name  string
 	store cache.Store

@@ -72,7 +72,7 @@ var hardObjects = []hardObject{
 
 	{"v1/services", "all", `{"metadata":{"name":"balanced"},"spec":{"type":"LoadBalancer","externalIPs":["9.9.9.9"],"selector":{"b":"1","a":"2"},"ports":[{"name":"a","port":80},{"name":"b","port":53,"protocol":"UDP"}]},` +
 		`"status":{"loadBalancer":{"ingress":[{"hostname":"b.example.com"},{"ip":"1.1.1.1"}]}}}`},
-	// The server does not allocate ports below 30086 to other services.
+	// The server allocates ports of 30086 and above to other services, so 30042 is free.
 	{"v1/services", "all", `{"metadata":{"name":"pending"},"spec":{"type":"LoadBalancer","ports":[{"port":80,"nodePort":30042}]}}`},
 	{"v1/services", "all", `{"metadata":{"name":"external"},"spec":{"type":"ExternalName","externalName":"example.com"}}`},
 	{"v1/services", "all", `{"metadata":{"name":"headless"},"spec":{"clusterIP":"None","selector":{"a":"b"}}}`},

@@ -93,8 +93,8 @@ func cut(line string, starts []int) []string {
 
 var someAge = regexp.MustCompile(`^(?:\d+ \()?((?:\d+[ydhms])+)(?: ago\))?$`)
 
-// sameCell reports whether two cells are equal, except for ages, which may differ by the
-// tolerance.
+// sameCell reports whether two cells are equal, except for ages, which may differ by at
+// most tolerance.
 func sameCell(a, b string, tolerance time.Duration) bool {
 	if a == b {
 		return true
@@ -176,7 +176,7 @@ func get(t *testing.T, server, resources, format string) string {
 	return string(out)
 }
 
-// names returns resources in the form of kubectl, such as "deployments.v1.apps".
+// names returns resources in the notation of kubectl, such as "deployments.v1.apps".
 func names(schemas []api.Schema) string {
 	var all []string
 	for _, s := range schemas {
@@ -245,8 +245,8 @@ func hard(t *testing.T) {
 }
 
 // createObject creates an object with its status. If the object has the finalizer
-// example.com/keep, createObject also deletes it, so that it stays terminating. It
-// returns the path of the object.
+// example.com/keep, createObject also deletes the object, which then stays terminating.
+// It returns the path of the object.
 func createObject(t *testing.T, resource, namespace, object string) (path string) {
 	t.Helper()
 	r, err := api.ParseResource(resource)

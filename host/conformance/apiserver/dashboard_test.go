@@ -54,7 +54,7 @@ func TestTheDashboardShowsARealCluster(t *testing.T) {
 	screenshot(t, page)
 }
 
-// startDemo runs the command of the README and returns the address it prints.
+// startDemo runs the demo command of the README and returns the address it prints.
 func startDemo(t *testing.T, kubeconfig string) string {
 	t.Helper()
 	return startBinary(t, 1, "demo", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0")[0]

@@ -1,6 +1,6 @@
-// This program reads a Kubernetes API with the built package. Each line of its input names a
-// resource, and it prints the state of that resource as JSON. If "rows" precedes the resource, it
-// prints the rows of a view of all objects instead.
+// This program reads a Kubernetes API with the built package. For each line of its input, which
+// names a resource, it prints the state of that resource as JSON. If "rows" precedes the resource,
+// it prints the rows of a view of all objects instead.
 import { createInterface } from "node:readline";
 import { connectKubernetes } from "../../../js/dist/node.js";
 

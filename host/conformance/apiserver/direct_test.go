@@ -24,7 +24,7 @@ type direct struct {
 	out *bufio.Scanner
 }
 
-// holding is the program's state of one resource.
+// holding is the state of one resource, as the program reports it.
 type holding struct {
 	State, Error, Kind string
 	Namespaced         bool
@@ -61,7 +61,7 @@ func (d *direct) has(resource string) (h holding) {
 	return h
 }
 
-// until waits until holds returns true for the program's state.
+// until waits until holds returns true for the program's state of the resource.
 func (d *direct) until(resource string, holds func(h holding) bool) (last holding) {
 	d.Helper()
 	require.Eventually(d, func() bool {

@@ -34,8 +34,8 @@ func plantSentinels(t *testing.T, planted *sentinel.Set) {
 }
 
 // If RBAC lets a user read one namespace only, the user receives no byte of an object in
-// another namespace (rule B25). The test covers the WebSocket, the Kubernetes API and the other
-// endpoints of the binary.
+// another namespace (rule B25). The test covers the WebSocket endpoint, the Kubernetes API and the
+// other endpoints of the binary.
 func TestRBACDisclosesNothingOfOtherNamespaces(t *testing.T) {
 	shared.clear(t)
 	grant(t, "ben", "b", "configmaps")

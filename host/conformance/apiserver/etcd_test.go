@@ -36,7 +36,7 @@ func watchDeletions(client *clientv3.Client) *deletions {
 	return d
 }
 
-// specs contains, by resource, JSON members such as the spec of the objects that fill
+// specs maps each resource to JSON members, such as the spec, of the object that fill
 // creates.
 var specs = map[string]string{
 	"v1/pods":                                   `"spec":{"containers":[{"name":"c","image":"example.com/c"}]}`,

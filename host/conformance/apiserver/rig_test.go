@@ -27,7 +27,7 @@ const (
 )
 
 // server is a kube-apiserver, with a record of the resource versions of deletions. The
-// tests share one server, because its start takes seconds.
+// tests share one server, because starting a server takes seconds.
 type server struct {
 	*kubeapiserver.Server
 	http   *http.Client // sends requests as the administrator

@@ -36,10 +36,10 @@ func (c *podCollector) Txn(_ context.Context, writes ...source.Write) (api.Resou
 	return 1, nil
 }
 
-// BenchmarkSnapshot measures the bytes per pod of a first sync, rows first, against the
-// list of a kube-apiserver. It measures pods as they are generated for "make bench", and
-// the same pods as kube-apiserver returns them: with defaults, with managedFields of two
-// managers, with new UIDs, and with creation times that are close together.
+// BenchmarkSnapshot compares the bytes per pod of an initial sync, rows first, with those
+// of a list from a kube-apiserver. It measures the pods that "make bench" generates, and the
+// same pods as kube-apiserver returns them. The returned pods have defaults, managedFields of two
+// managers, new UIDs, and creation times that are close together.
 func BenchmarkSnapshot(b *testing.B) {
 	const count = 10_000
 	var generated podCollector

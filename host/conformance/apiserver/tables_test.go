@@ -117,7 +117,7 @@ func (f form) benchmarkList(b *testing.B) {
 	b.ReportMetric(float64(len(compressed)), "gzip-B")
 }
 
-// benchmarkWatch measures the cost of changes of pods that 20 watches receive. In each
+// benchmarkWatch measures the cost of changes to pods that 20 watches receive. In each
 // iteration, all watches receive the same changes.
 func (f form) benchmarkWatch(b *testing.B, cluster *clustersim.Cluster, pods *podWriter) {
 	const watches = 20

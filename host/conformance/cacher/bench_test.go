@@ -26,8 +26,8 @@ const (
 	manyPods    = 5000
 	manyApps    = 1000
 	perEvent    = manyWatches / manyApps // watches that match a change
-	// perTheirs is the number of changes that core/cacher processes per change of the
-	// library, so that the time of core/cacher is measurable.
+	// perTheirs is the number of changes that core/cacher processes for each change that the
+	// library processes. It is large, so that the time of core/cacher is measurable.
 	perTheirs = 500
 	// burst is the number of changes that the library receives before the benchmark waits for
 	// its ten thousand goroutines. The library ends a watch that falls ten events behind.

@@ -37,7 +37,7 @@
 //   - If a request has several errors, each side may report any of them. Continue tokens
 //     are compared by their contents. Ours accepts only the format that both sides write.
 //   - Before the first list, the library returns an error, and ours waits. The tests
-//     compare the result of ours with a second result of the library, after the list.
+//     compare the result of ours with a result that the library returns after the list.
 //   - The library measures the wait for slow consumers by the machine's clock, and ours by
 //     the virtual clock. The tests therefore compare the events of a slow watch, but not
 //     the time at which the watch ends.

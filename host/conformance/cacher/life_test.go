@@ -217,8 +217,8 @@ func (w *world) listSomething() {
 	w.pages(*r)
 }
 
-// waitForSomething requests a future version. Changes reach this version, or the request
-// times out.
+// waitForSomething requests a future version. Then changes reach this version, or the
+// request times out.
 func (w *world) waitForSomething() {
 	w.t.Helper()
 	r := w.selection()
@@ -295,7 +295,7 @@ func (w *world) beginAsked() {
 	}
 }
 
-// common lists the situations that must occur at least once in ten or more worlds.
+// common lists situations that must each occur at least once in a run of ten or more worlds.
 var common = []string{
 	"a watch started", "a watch refused", "a watch too old", "a watch from the past", "a wait that ends", "a wait in vain",
 	"a watch that times out", "a slow watch that catches up", "a slow watch that is ended", "a slow watch that is drained",

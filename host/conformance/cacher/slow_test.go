@@ -11,7 +11,7 @@ import (
 
 // slow is a watch that the test does not read for a while, so that its queues fill and it
 // may end. Only one exists at a time, because the library's metric of ended watches does
-// not name them.
+// not identify them.
 //
 // The library's watch holds one more event between its two queues, and its first queue
 // also contains events that do not match. The library may therefore end the watch a

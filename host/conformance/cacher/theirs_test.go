@@ -69,7 +69,7 @@ type progressSupported struct{ feature.FeatureSupportChecker }
 func (progressSupported) Supports(f storage.Feature) bool { return f == storage.RequestWatchProgress }
 
 // clock counts the waits for future versions, which are the only callers of After. It also
-// counts how often the timer of bookmarks is set.
+// counts how often the bookmark timer is set.
 type clock struct {
 	*clocktesting.FakeClock
 	waits, ticks atomic.Int64
@@ -80,7 +80,7 @@ func (c *clock) After(d time.Duration) <-chan time.Time {
 	return c.FakeClock.After(d)
 }
 
-// NewTimer recognizes the timer of bookmarks by its period, and counts its settings.
+// NewTimer recognizes the bookmark timer by its period, and counts how often it is set.
 func (c *clock) NewTimer(d time.Duration) clocks.Timer {
 	timer := c.FakeClock.NewTimer(d)
 	if d < leastTick || d > mostTick {
@@ -90,7 +90,7 @@ func (c *clock) NewTimer(d time.Duration) clocks.Timer {
 	return ticking{timer, c}
 }
 
-// ticking is the timer of bookmarks. It counts its resets in the clock.
+// ticking is the bookmark timer. It counts its resets in the field clock.
 type ticking struct {
 	clocks.Timer
 	clock *clock
@@ -170,7 +170,7 @@ type theirs struct {
 
 var caches atomic.Int64
 
-// newTheirs returns a cache whose first list waits for a call of open.
+// newTheirs returns a cache whose first list waits for a call to open.
 func newTheirs(t testing.TB, now time.Time, state func() ([]example.Pod, uint64)) *theirs {
 	s := &source{events: make(chan watch.Event), gate: make(chan struct{}), state: state}
 	c := &clock{FakeClock: clocktesting.NewFakeClock(now)}

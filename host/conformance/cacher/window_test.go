@@ -22,7 +22,7 @@ func (w *world) probe() {
 }
 
 // The windows of both sides grow, shrink and evict at the same events (H1 to H8, T30).
-// Some steps of time equal the duration of the window exactly, because the rules of the
+// Some time steps equal the duration of the window exactly, because the rules of the
 // window use strict comparisons.
 func TestWindowsEvictTheSameEvents(t *testing.T) {
 	for i := range max(*worlds/5, 1) {

@@ -241,7 +241,7 @@ func (w *world) compareAll() {
 	}
 }
 
-// relist makes both sides list again. This ends the library's watches, so relist first
+// relist makes both sides list again. A relist ends the library's watches, so relist first
 // stops all watches on both sides.
 func (w *world) relist() {
 	w.t.Helper()

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const directory = "../../../examples/deploy/chart"
 
-// cases contains the chart values of installations, by the name of the golden file.
+// cases maps the name of each golden file to the chart values that it is rendered from.
 var cases = map[string]string{
 	"defaults":      ``,
 	"all-resources": `{rbac: {allResources: true}, replicaCount: 3, nameOverride: wg}`,

@@ -90,7 +90,7 @@ func TestManifestsAreAdmittedUnderRestricted(t *testing.T) {
 	}
 }
 
-// pod returns the pod that the controller of a Deployment would create.
+// pod returns the JSON of a Deployment's pod. The function change, if not nil, modifies its spec.
 func pod(t *testing.T, d appsv1.Deployment, change func(*corev1.PodSpec)) string {
 	t.Helper()
 	p := corev1.Pod{ObjectMeta: d.Spec.Template.ObjectMeta, Spec: d.Spec.Template.Spec}

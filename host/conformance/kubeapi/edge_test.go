@@ -35,9 +35,9 @@ import (
 // checkout is the root of the repository.
 const checkout = "../../.."
 
-// worker is a proxy in front of an edge in workerd: the Go worker and a Durable Object
-// that a connector feeds from the rig's source. It adds a token to requests that have
-// none, because kubectl sends no token without TLS.
+// worker is a proxy in front of an edge in workerd. The edge is the Go worker with a
+// Durable Object that a connector feeds from the rig's source. The proxy adds a token to
+// requests that have none, because kubectl sends no token without TLS.
 type worker struct {
 	*rig
 	keys    token.Keys

@@ -35,7 +35,7 @@ func (r *rig) kubectl(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// output runs a command to completion and returns its output.
+// output runs a kubectl command that must succeed, and returns what it writes to stdout.
 func (r *rig) output(args ...string) string {
 	r.Helper()
 	command := r.kubectl(r.Context(), args...)
@@ -46,7 +46,7 @@ func (r *rig) output(args ...string) string {
 	return string(text)
 }
 
-// complains runs a command that must fail, and returns its output.
+// complains runs a kubectl command that must fail, and returns its output and errors.
 func (r *rig) complains(args ...string) string {
 	r.Helper()
 	text, err := r.kubectl(r.Context(), args...).CombinedOutput()

@@ -20,8 +20,8 @@ const (
 	token  = "d41d8cd98f00b204e9800998"
 )
 
-// start runs watchglass until the test ends. It returns, for each expression, its first
-// match in the output of the command.
+// start runs watchglass until the test ends. It waits for lines of the output that match
+// the expressions, in order, and returns the first group of each match.
 func start(t *testing.T, args []string, expressions ...string) (found []string) {
 	t.Helper()
 	require.FileExists(t, binary, "run make build")

@@ -7,11 +7,11 @@
 //
 //	go test -worlds 1000 -seed 7
 //
-// The package is a separate module because the kubelet requires another version of
-// the Kubernetes libraries than the other conformance tests.
+// The package is a separate module because the kubelet requires a different version of
+// the Kubernetes libraries than the other conformance tests do.
 //
 // The tests avoid the deliberate differences of core/objcache. They never release
 // references that do not exist, never sweep objects that were never read, and never delete
-// and create immutable objects again. In the kubelet, sweeps and the timeout of a Get use
+// and recreate immutable objects. In the kubelet, sweeps and the timeout of a Get use
 // the real clock, so the tests use neither.
 package objcache

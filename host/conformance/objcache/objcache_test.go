@@ -226,7 +226,7 @@ func (w *world) change(name string) {
 	}
 }
 
-// register registers a new version of a random pod, with different secrets, on both sides.
+// register registers a new version of a random pod, with random secrets, on both sides.
 func (w *world) register() {
 	pod := "pod" + strconv.Itoa(w.random.Intn(3))
 	uses := []string{}

@@ -61,8 +61,8 @@ func (j *judge) matches(what string, set map[string]string, want, got bool) {
 	}
 }
 
-// checkRefusal checks that an error is a syntax error with the text and an offset within
-// the text.
+// checkRefusal checks that an error, if not nil, is a syntax error with the text and an
+// offset within the text.
 func (j *judge) checkRefusal(text string, err error) {
 	var syntax *selector.SyntaxError
 	if err != nil && (!errors.As(err, &syntax) || syntax.Text != text || syntax.Offset < 0 || syntax.Offset > len(text)) {
@@ -97,7 +97,7 @@ func (j *judge) labels(what string, want labels.Selector, got selector.Labels) {
 	}
 }
 
-// ours converts a label set to the type of core/selector.
+// ours converts a label set to the type that core/selector accepts.
 func ours(set labels.Set) api.Labels {
 	var list api.Labels
 	for _, key := range slices.Sorted(maps.Keys(set)) {

@@ -10,8 +10,8 @@ var (
 	seed  = flag.Int64("seed", 1, "what the random cases are made from")
 )
 
-// finish logs the number of comparisons. It fails a run in which accepted selectors,
-// matching sets or other sets are rare, because such a run compares too little.
+// finish logs the number of comparisons. It fails the test if accepted selectors, matching
+// sets or non-matching sets are rare, because the test then compares too little.
 func (j *judge) finish() {
 	j.Helper()
 	j.Logf("%d accepted, %d refused, %d sets matched, %d did not", j.accepted, j.refused, j.matched, j.missed)
@@ -76,8 +76,8 @@ func TestEveryShortString(t *testing.T) {
 	j.Logf("%d accepted, %d refused", j.accepted, j.refused)
 }
 
-// The test generates label sets for the requirements in the text, so the fuzzer needs to
-// generate only texts.
+// The test generates label sets for the requirements in the text, so the fuzzer generates
+// only a text and a seed.
 func FuzzLabels(f *testing.F) {
 	for _, text := range []string{
 		"", "a", "!a", "a=1,b!=2", "x.y/a in (a,,b), !in", "notin notin (in)", "a>1,a<9", "a\x00=b", "a in (b\x00)", "a===b",

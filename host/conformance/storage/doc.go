@@ -7,8 +7,8 @@
 //
 // The suites and their options are the same as in the tests of kube-apiserver's watch
 // cache. If these tests skip a suite, this package also skips the suite, unless the suite
-// passes here. With the feature gate on or off, the suite List skips two cases that it
-// marks as not for a watch cache.
+// passes here. The suite List skips two cases that it marks as not for a watch cache, with
+// the feature gate ListFromCacheSnapshot on or off.
 //
 // # Adapter
 //

@@ -67,7 +67,7 @@ func setupScoped(t *testing.T, namespaced bool) *adapter {
 	return (&adapter{t: t, namespaced: namespaced}).start()
 }
 
-// start opens the store and the read side.
+// start starts an etcd, the store on it, and the connector and module that serve reads.
 func (a *adapter) start() *adapter {
 	t := a.t
 	server, _ := etcd3testing.NewUnsecuredEtcd3TestClientServer(t)

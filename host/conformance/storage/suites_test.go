@@ -22,8 +22,8 @@ func run(t *testing.T, all []suite) {
 	}
 }
 
-// left returns a test that skips a suite and reports the reason. The tests of
-// kube-apiserver's cache also omit the suite.
+// left returns a test that skips a suite and reports the reason. It is for suites that
+// the tests of kube-apiserver's cache also omit.
 func left(why string) func(*testing.T) {
 	return func(t *testing.T) { t.Skip(why) }
 }

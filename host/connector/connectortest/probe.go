@@ -58,7 +58,8 @@ func (r *Recorder) Plain() (all [][]byte, err error) {
 	return all, nil
 }
 
-// expand returns the decompressed content of a block, and nil for other frames.
+// expand returns the decompressed content of a SnapshotBlock or SnapshotBodies frame, and nil for
+// other frames.
 func expand(frame wire.Frame) (content [][]byte, err error) {
 	var b wire.Block
 	switch f := frame.(type) {
@@ -85,8 +86,8 @@ func expand(frame wire.Frame) (content [][]byte, err error) {
 }
 
 // Probe is a test client that may read one namespace. It sends all kinds of subscriptions
-// and malformed messages, and fails the test if a response contains a sentinel of another
-// namespace.
+// and malformed messages, and fails the test if a response contains a sentinel that was
+// planted in another namespace.
 type Probe struct {
 	*testing.T
 	Dial          func() Conn

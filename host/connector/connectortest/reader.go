@@ -90,7 +90,7 @@ func (r *Reader) Send(ctx context.Context, frames ...Frame) error {
 	return r.Conn.Write(ctx, message)
 }
 
-// Hello sends a Hello and waits for the Welcome.
+// Hello sends a Hello and waits for the Welcome or for a refusal, which it stores in Status.
 func (r *Reader) Hello(ctx context.Context, token string) error {
 	err := r.Send(ctx, &wire.Hello{Version: wire.Version, Token: token, Client: "connectortest"})
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 	return o, s.decode(&o, c, o.Envelope.Body(), held)
 }
 
-// decode decodes the body packed and stores the JSON in o.
+// decode decodes the body in packed and stores the JSON in o.
 func (s *Subscription) decode(o *Object, c *wire.Change, packed api.Body, held *Object) error {
 	if packed.Codec == api.NoBody {
 		return nil

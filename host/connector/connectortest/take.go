@@ -130,8 +130,8 @@ func takePart(s *Subscription, f *wire.SnapshotPart) error {
 	return nil
 }
 
-// takeBlock applies a block like a SnapshotPart. The IDs of its label sets are valid only
-// within the block.
+// takeBlock applies a block in the same way as a SnapshotPart. The IDs of its label sets
+// are valid only within the block.
 func takeBlock(s *Subscription, f *wire.SnapshotBlock) error {
 	var b wire.Block
 	if status := f.Expand(&b, true); status != nil {

@@ -87,7 +87,7 @@ func (b *bench) script(ctx context.Context, name string, args ...string) ([]Resu
 	return results(ctx, b.node, append([]string{"--expose-gc", "--max-old-space-size=6144", filepath.Join(bundles, name)}, args...)...)
 }
 
-// results runs a command that prints one Result as JSON on each line.
+// results runs a command that prints one Result as JSON on each line, and returns the Results.
 func results(ctx context.Context, name string, args ...string) ([]Result, error) {
 	out, err := output(ctx, name, args...)
 	if err != nil {

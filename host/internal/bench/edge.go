@@ -139,7 +139,7 @@ func (e *edge) feed(ctx context.Context, object string) error {
 	return err
 }
 
-// objectStatus contains the fields of an object's status that the benchmark uses.
+// objectStatus contains the fields of a Durable Object's status that the benchmark uses.
 type objectStatus struct {
 	AwakeSince int64 // milliseconds since the epoch
 	Resources  map[string]struct {
@@ -150,7 +150,7 @@ type objectStatus struct {
 	Storage struct{ Bytes int }
 }
 
-// until polls the status of an object until wanted returns true, and returns that status.
+// until polls the status of a Durable Object until wanted returns true, and returns that status.
 func (e *edge) until(ctx context.Context, object string, every time.Duration, wanted func(*objectStatus) bool) (*objectStatus, error) {
 	for {
 		status, err := e.status(ctx, object)
@@ -193,7 +193,7 @@ func live(rv api.ResourceVersion) func(*objectStatus) bool {
 	}
 }
 
-// dial connects a WebSocket to an object.
+// dial connects a WebSocket to a Durable Object.
 func (e *edge) dial(ctx context.Context, object, path string) (*websocket.Conn, error) {
 	ws, _, err := websocket.Dial(ctx, e.url("ws", object, path), &websocket.DialOptions{
 		Subprotocols: []string{wire.Subprotocol}, HTTPHeader: http.Header{"Authorization": {"Bearer " + grant}},

@@ -17,11 +17,11 @@ import (
 const (
 	edgeObjects = 10_000
 	edgeRounds  = 5
-	// edgeIdle is longer than the time after which the runtime evicts an idle object from
-	// memory.
+	// edgeIdle is longer than the time after which the runtime evicts an idle Durable
+	// Object from memory.
 	edgeIdle = 13 * time.Second
-	// wakeTries is the number of attempts to measure a wake. An attempt fails if an alarm
-	// wakes the object before the event.
+	// wakeTries is the number of attempts to measure a wake-up. An attempt fails if the
+	// object is in memory before the event, for example because an alarm woke it.
 	wakeTries = 3
 )
 
@@ -41,9 +41,9 @@ var edgeFigures = []figure{
 	}, runStored},
 }
 
-// runWake measures E1. In a cold start, the connector connects, the object receives the
-// snapshot, and a reader receives the snapshot and then an event from the object. In a
-// wake, an event wakes an evicted object, which delivers the event to a connected
+// runWake measures E1. In a cold start, the connector connects, the Durable Object receives
+// the snapshot, and a reader receives the snapshot and then an event from the object. In a
+// wake-up, an event wakes an evicted object, which delivers the event to a connected
 // reader.
 func runWake(ctx context.Context, b *bench) ([]Result, error) {
 	// Each side runs in a separate runtime, so that the sides do not affect each other.
@@ -87,7 +87,7 @@ func runWake(ctx context.Context, b *bench) ([]Result, error) {
 	}}}, nil
 }
 
-// wake waits until the object is evicted, and then changes a pod. It returns the
+// wake waits until the Durable Object is evicted, and then changes a pod. It returns the
 // milliseconds from the change to the arrival of its event at the reader.
 func (e *edge) wake(ctx context.Context, b *bench, arrivals <-chan time.Time) (float64, error) {
 	for range wakeTries {
@@ -114,8 +114,8 @@ func (e *edge) wake(ctx context.Context, b *bench, arrivals <-chan time.Time) (f
 	return 0, fmt.Errorf("the object stayed in memory, %d times for %s", wakeTries, edgeIdle)
 }
 
-// coldStart feeds a new object, and returns the milliseconds until a reader has received
-// an event.
+// coldStart feeds a new Durable Object, and returns the milliseconds until a reader has
+// received an event.
 func (e *edge) coldStart(ctx context.Context, object string) (float64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -286,7 +286,7 @@ func (e *edge) plainDelivered(ctx context.Context, d *delivery) (deliverer, erro
 	})
 }
 
-// forwardedBytes is the typical size, in bytes, of an encoded change of a pod.
+// forwardedBytes is the typical size, in bytes, of an encoded change to a pod.
 const forwardedBytes = 120
 
 func (e *edge) forwarded(ctx context.Context, d *delivery) (deliverer, error) {
@@ -294,8 +294,8 @@ func (e *edge) forwarded(ctx context.Context, d *delivery) (deliverer, error) {
 	return e.passed(ctx, d, "forward", websocket.MessageBinary, func() ([]byte, error) { return message, nil })
 }
 
-// passed connects a feed and readers to an object of js/bench/edge. The object sends one message
-// to each reader for each message that it receives.
+// passed connects a feed and readers to a Durable Object of js/bench/edge. The object sends
+// one message to each reader for each message that it receives.
 func (e *edge) passed(ctx context.Context, d *delivery, kind string, encoding websocket.MessageType, next func() ([]byte, error)) (deliverer, error) {
 	feed, err := e.dial(ctx, kind+"/delivery", "feed")
 	if err != nil {
@@ -347,9 +347,9 @@ const (
 	crowdPause  = 50 * time.Millisecond
 )
 
-// runCrowd measures E3: how many readers an object serves until the delivery times double.
-// The readers run on the same machine as the object, so the readers' side of a few thousand
-// sockets also loads the machine.
+// runCrowd measures E3: how many readers a Durable Object can serve before the 99th
+// percentile of the delivery times doubles. The readers run on the same machine as the
+// object, so the readers' side of a few thousand sockets also loads the machine.
 func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
 	e, err := startEdge(ctx, b, 1000)
 	if err != nil {
@@ -413,7 +413,7 @@ func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
 	}}}, nil
 }
 
-// runStored measures E4: the bytes stored per object.
+// runStored measures E4: the bytes stored per Kubernetes object.
 func runStored(ctx context.Context, b *bench) ([]Result, error) {
 	e, err := startEdge(ctx, b, edgeObjects)
 	if err != nil {

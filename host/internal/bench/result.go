@@ -31,14 +31,14 @@ type target struct {
 	name    string // name of the case
 	atLeast float64
 	atMost  float64
-	// allowed is the bound for -check. It is near the last result, so that -check
-	// detects regressions. While the target is missed, allowed is above atMost;
-	// afterwards it is at most atMost. When the result improves, change allowed to match.
+	// allowed is the bound for -check. It is near the last result, so that -check detects
+	// regressions. Until the target is met, allowed is above atMost; from then on, it is at
+	// most atMost. When the result improves, change allowed to match.
 	allowed float64
 }
 
-// judge records the target of the result's case and whether the result meets the target. It
-// does nothing if the case has no target.
+// judge sets the figure of the result. If the result's case has a target, judge also
+// records the target and whether the result meets it.
 func (r *Result) judge(f figure) {
 	r.Figure = f.id
 	for _, t := range f.targets {

@@ -47,8 +47,8 @@ func runDispatch(ctx context.Context, b *bench) ([]Result, error) {
 	}}), nil
 }
 
-// flatness compares the time per event with ten thousand watches and with ten. Each change
-// matches the same number of watches on both sides, and the measurements alternate.
+// flatness compares the time per event with ten thousand watches to the time with ten watches.
+// Each change matches the same number of watches on both sides, and the measurements alternate.
 func flatness(ctx context.Context, cachers, selectors string) (Result, error) {
 	var few, many, ratios []float64
 	for range dispatchRounds {

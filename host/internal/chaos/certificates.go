@@ -44,7 +44,7 @@ var root = sync.OnceValues(func() (*authority, error) {
 })
 
 // newAuthority returns the authority of a run, which writes certificates to a directory.
-// It also issues the first certificate.
+// newAuthority also issues the first certificate.
 func newAuthority(dir string) (*authority, error) {
 	ca, err := root()
 	if err != nil {

@@ -72,7 +72,7 @@ func (c *connector) start(ctx context.Context) (err error) {
 	return err
 }
 
-// serial returns the serial number of the certificate that the connector serves.
+// serial returns the serial number of the certificate that the connector presents.
 func (c *connector) serial(ctx context.Context) (int64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+c.address+"/healthz", nil)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *connector) terminate(ctx context.Context) error {
 	}
 }
 
-// serves waits until the connector serves the certificate with the given serial number.
+// serves waits until the connector presents the certificate with the given serial number.
 func (c *connector) serves(ctx context.Context, serial int64) error {
 	for {
 		got, err := c.serial(ctx)

@@ -17,7 +17,7 @@
 //   - no process has ended unexpectedly
 //
 // The seed determines the sequence of faults, their targets and their duration.
-// On a violation the command prints the seed, keeps the recordings and the logs of
-// all processes, and exits with status 1. The recordings have the format of
-// "watchglass verify".
+// On a violation the command prints the seed, keeps the recordings and the logs of all
+// processes, and exits with status 1. The recordings have the format that "watchglass
+// verify" reads.
 package main

@@ -52,7 +52,7 @@ func runMember(text string) {
 	select {}
 }
 
-// etcd is a cluster whose members are processes.
+// etcd is an etcd cluster whose members run in separate processes.
 type etcd struct {
 	dir     string
 	configs [members]memberConfig

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// fault is one kind of fault.
+// fault is a kind of fault that a round can inject.
 type fault struct {
 	name string
 	// inject starts the fault, and heal ends it.

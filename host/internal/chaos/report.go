@@ -37,7 +37,7 @@ func verify(files []string) error {
 	return err
 }
 
-// result is the result of one round.
+// result contains the measurements of one round.
 type result struct {
 	fault     string
 	changes   int // number of changes in etcd
@@ -82,7 +82,7 @@ func (r *row) add(o *row) {
 
 func (r *row) violations() int { return r.lost + r.duplicated + r.unordered + r.other }
 
-// report is the result of a run.
+// report contains the results of a run.
 type report struct {
 	seed    uint64
 	started time.Time

@@ -86,7 +86,7 @@ func changes(events []*clientv3.Event) []source.Change {
 
 func keyOf(raw []byte) api.Key { return api.Key(strings.TrimPrefix(string(raw), prefix)) }
 
-// witness records the changes of etcd during one round.
+// witness records the changes in etcd during one round.
 type witness struct {
 	file    *os.File
 	record  *recording.Recorder

@@ -1,5 +1,5 @@
-// Package chromium finds the Chromium that tests drive, and returns the options to start
-// it.
+// Package chromium finds the Chromium binary that tests drive, and returns the options to
+// start it.
 package chromium
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Find returns the path of the Chromium in $CHROMIUM or, if that is not set, of an
+// Find returns the path of the Chromium that $CHROMIUM names or, if there is none, of an
 // installed Chromium. It searches in the same order as js/scripts/chromium.sh.
 func Find() (string, error) {
 	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {

@@ -126,7 +126,7 @@ func allowed() string {
 	return strings.Join(ids, ", ")
 }
 
-// normalize returns a text with uniform line endings and without trailing spaces.
+// normalize returns a text with uniform line endings, without trailing whitespace in its lines.
 func normalize(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// broadcastSide is the compared broadcast: a loop writes a prepared message to all sockets.
+// broadcastSide is the plain broadcast: a loop writes a prepared message to all sockets.
 type broadcastSide struct {
 	server  *http.Server
 	readers *readerProcess

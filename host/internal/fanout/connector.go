@@ -27,7 +27,7 @@ var pods = api.Resource{Version: "v1", Name: "pods"}
 
 var podsName = pods.String()
 
-// objects is the number of pods in most measurements. The measurement of first syncs has
+// objects is the number of pods in most measurements. The measurement of first syncs uses
 // syncedObjects pods.
 const (
 	objects       = 5000
@@ -65,7 +65,7 @@ func newConnectorSide(ctx context.Context, readers, share int) (*connectorSide, 
 	return s, s.confirmProgress(readers)
 }
 
-// confirmProgress sends one progress report to every reader and waits until all are
+// confirmProgress sends one progress report to every reader and waits until all reports are
 // written. The following rounds do not count these messages.
 func (s *connectorSide) confirmProgress(readers int) error {
 	s.total, s.delivered = s.connector.Stats().Totals, uint64(readers)

@@ -19,8 +19,8 @@
 //
 // With -cpuprofile, the command writes a CPU profile of the connector's rounds only.
 //
-// With -reconnect, all readers connect at once and receive the complete state. The
-// command measures how long another goroutine meanwhile waits for the connector's lock.
+// With -reconnect, all readers connect at once and receive the complete state. Meanwhile,
+// the command measures how long another goroutine waits for the connector's lock.
 //
 // With -sync, all readers connect and request the complete state at the same time. The
 // command measures the connector's live memory, and compares the connector's processor time with

@@ -69,7 +69,7 @@ func (p *readerProcess) close() {
 }
 
 // runReaders is the main function of the child process with the readers. It runs until its
-// standard input ends.
+// standard input is closed.
 func runReaders(ctx context.Context, url, kind string, readers, share int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

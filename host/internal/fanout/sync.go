@@ -39,8 +39,8 @@ func measureSync(ctx context.Context, o options) error {
 	}}); err != nil {
 		return err
 	}
-	// Freeing memory of an earlier round during a round lowers the difference, so the largest
-	// difference is the most accurate.
+	// If memory of an earlier round is freed during a round, the round measures too little.
+	// The largest measurement is therefore the most accurate.
 	if err := print(o, result{Figure: "P16", Case: "object", Ratio: slices.Max(objects), Unit: "B", Sides: []value{{"objects", syncedObjects, ""}}}); err != nil {
 		return err
 	}

@@ -1,3 +1,3 @@
 // Package interrupt cancels a context, or requests a reload, when the process receives a
-// signal. Programs can then end cleanly, without leaving files or processes behind.
+// signal. Programs can then exit cleanly, without leaving files or processes behind.
 package interrupt

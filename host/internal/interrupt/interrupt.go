@@ -48,8 +48,8 @@ func Context() context.Context {
 
 type hangupsKey struct{}
 
-// hangups handles SIGHUP. The signal ends the process or, after a call to Hangups, requests a
-// reload.
+// hangups handles SIGHUP. The signal cancels the context or, after a call to Hangups,
+// requests a reload.
 type hangups struct {
 	received chan os.Signal
 	reload   chan struct{}
@@ -58,8 +58,8 @@ type hangups struct {
 	claimed bool
 }
 
-// deliver requests a reload and returns true. It returns false if Hangups was not called,
-// so that SIGHUP must end the process.
+// deliver requests a reload and returns true. It returns false if Hangups was not called;
+// SIGHUP must then cancel the context.
 func (h *hangups) deliver() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,10 +83,10 @@ func (h *hangups) end() {
 	}
 }
 
-// Hangups makes SIGHUP request a reload: the channel receives a value, and the signal no longer
-// cancels ctx. The context must be derived from a context that [Context] has returned. For any
-// other context, the channel never receives a value. Interactive commands do not call Hangups,
-// so they end when their terminal closes.
+// Hangups makes SIGHUP request a reload: the returned channel receives a value, and the signal
+// no longer cancels ctx. The context must be derived from a context that [Context] has
+// returned. For any other context, Hangups returns nil. Interactive commands do not call
+// Hangups, so they end when their terminal closes.
 func Hangups(ctx context.Context) <-chan struct{} {
 	h, ok := ctx.Value(hangupsKey{}).(*hangups)
 	if !ok {
@@ -100,17 +100,17 @@ func Hangups(ctx context.Context) <-chan struct{} {
 }
 
 // Terminated reports whether ctx is done because of SIGTERM. Orchestrators such as
-// Kubernetes send this signal, and terminals send other signals.
+// Kubernetes send SIGTERM; terminals send other signals.
 func Terminated(ctx context.Context) bool {
 	var s Signal
 	return errors.As(context.Cause(ctx), &s) && s.Signal == syscall.SIGTERM
 }
 
-// WhenUnread returns a context that is also canceled when the reader of stdout or stderr is
-// gone, as with "| head". Without WhenUnread, SIGPIPE would kill the program before it can clean
-// up. The program must write through the writers that watched returns. These writers detect the
-// failed write. The signal alone is not sufficient, because it also arrives for closed network
-// connections.
+// WhenUnread returns a context that is also canceled when the reader of stdout or stderr has
+// closed the pipe, as with "| head". Without WhenUnread, SIGPIPE would kill the program before
+// it can clean up. The program must write through the writers that watched returns. These
+// writers cancel the context when a write fails with EPIPE. The signal alone is not
+// sufficient, because it also arrives for closed network connections.
 func WhenUnread(ctx context.Context) (ending context.Context, watched func(io.Writer) io.Writer, stop func()) {
 	ending, cancel := context.WithCancel(ctx)
 	ignored := make(chan os.Signal, 1) // while a channel receives SIGPIPE, the signal does not kill the program

@@ -11,11 +11,10 @@ import (
 )
 
 const (
-	// sendBufferBytes is the socket option SO_SNDBUF of accepted connections. Linux
-	// doubles the value, so a client that never reads takes at most 256 KiB of kernel
-	// memory instead of 4 MiB or more. With a round trip of 40 ms, one connection still
-	// reaches 3.9 MB/s. With half the value it would reach 1.7 MB/s, and with the default
-	// 16.8 MB/s.
+	// sendBufferBytes is the value of SO_SNDBUF for accepted connections. Linux doubles the
+	// value, so a client that never reads takes at most 256 KiB of kernel memory instead of
+	// 4 MiB or more. With a round trip of 40 ms, one connection still reaches 3.9 MB/s.
+	// With half the value it would reach 1.7 MB/s, and with the default 16.8 MB/s.
 	sendBufferBytes = 128 << 10
 	// reportInterval is the minimum time between two log lines about failures.
 	reportInterval = 10 * time.Second

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exhausted is a listener whose first calls of Accept fail as if no file descriptors were
+// exhausted is a listener whose first calls to Accept fail as if no file descriptors were
 // free.
 type exhausted struct {
 	net.Listener

@@ -1,4 +1,4 @@
-// Package listen listens on addresses that the user of a command has given in flags.
+// Package listen opens listeners on the addresses that users pass in flags.
 package listen
 
 import (
@@ -32,8 +32,8 @@ func On(flag, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Free returns nil if the program can listen on the address, and otherwise the error of On,
-// for example because the address is in use.
+// Free returns nil if the program can listen on the address. Otherwise, for example if the
+// address is in use, it returns the error of On.
 func Free(flag, address string) error {
 	listener, err := On(flag, address)
 	if err != nil {

@@ -29,7 +29,7 @@ type abuse struct {
 	// receiveBuffer is the size in bytes of the kernel's buffer for data that a client
 	// has not read. Zero means the default, which can hold several megabytes.
 	receiveBuffer int
-	// act makes one attempt of one client. It returns when ctx is done, or earlier.
+	// act makes one attempt on behalf of one client. It returns when ctx is done, or earlier.
 	act func(ctx context.Context, h *host)
 
 	attempts atomic.Int64 // attempts that have ended
@@ -53,7 +53,7 @@ func abuses(c Config) []*abuse {
 const abuser = "user-abuser"
 
 // flood runs all clients of an abuse until ctx is done. Legitimate clients run only once.
-// Abusers share one address; legitimate clients have different addresses.
+// Abusers share one address; legitimate clients are spread over 90 addresses.
 func (a *abuse) flood(ctx context.Context, h *host) {
 	var all sync.WaitGroup
 	for i := range a.clients {
@@ -196,7 +196,7 @@ func hugeSelectors(ctx context.Context, h *host) {
 	}
 }
 
-// costlySelectors sends selectors just below the size limit.
+// costlySelectors sends selectors with 250 requirements, just below the default limit.
 func costlySelectors(ctx context.Context, h *host) {
 	terms := make([]string, 250)
 	for i := range terms {

@@ -24,8 +24,8 @@ import (
 // endless is a credit, in bytes, that no reader uses up.
 const endless = 1 << 60
 
-// host represents one client machine: all its connections have the same loopback address,
-// which no other host uses.
+// host represents a client machine. All its connections come from the same loopback
+// address.
 type host struct {
 	client *http.Client
 	target *process
@@ -115,7 +115,7 @@ type reader struct {
 	ended   atomic.Bool
 }
 
-// read reads messages until the connection ends, and returns the error. It first processes
+// read reads messages until the connection fails, and returns the error. It first processes
 // the frames in "first", which followed the Welcome. After each message, it pauses for the
 // duration "slowly".
 func (r *reader) read(ctx context.Context, first []byte, slowly time.Duration) error {

@@ -67,5 +67,5 @@ func (c *Config) selected() []*abuse {
 	return slices.DeleteFunc(abuses(*c), func(a *abuse) bool { return !only.MatchString(a.name) })
 }
 
-// scaled returns n scaled by Scale, but at least 2.
+// scaled returns Scale percent of n, but at least 2.
 func (c *Config) scaled(n int) int { return max(2, n*c.Scale/100) }

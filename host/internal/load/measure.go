@@ -60,7 +60,7 @@ func (s *sample) add(o sample) {
 	}
 }
 
-// measure measures the connector until ctx is done or done returns true.
+// measure measures the connector until ctx is done or the function done returns true.
 func (m *measurement) measure(ctx context.Context, done func(refused map[string]int) bool) (s sample, err error) {
 	before, err := m.target.refusals()
 	if err != nil {

@@ -264,8 +264,8 @@ func (m *measurement) compare(ctx context.Context, a *abuse, address int) (alone
 }
 
 // window measures for the configured duration. Without a configured duration, or
-// during legitimate load, it measures until objects have changed and, if a is not nil, the
-// method seen returns true: the abuse was refused, or all clients of the legitimate load
+// during legitimate load, it measures until objects have changed. If a is not nil, it also
+// waits until a.seen reports that the abuse was refused, or that all legitimate clients
 // have made their attempt.
 func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
 	if m.Window > 0 && (a == nil || len(a.refusals) > 0) {
@@ -282,7 +282,7 @@ func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
 	return s, errors.Join(err, ctx.Err())
 }
 
-// beside measures during an abuse, and then stops the abuse.
+// beside starts an abuse, measures during the abuse, and then stops it.
 func (m *measurement) beside(ctx context.Context, a *abuse, address int) (sample, error) {
 	f, err := startFlood(a, address, m.target)
 	if err != nil {

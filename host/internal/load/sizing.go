@@ -221,8 +221,8 @@ func (c *crowd) informer(starting context.Context, i int) error {
 		err := informer.read()
 		c.fail(fmt.Errorf("informer %d ended after %d events: %w", i, informer.changes.Load(), err))
 	})
-	// Wait for the initial events. If the cluster changed earlier, the changes would fill
-	// the short queue of the watch.
+	// Wait for the initial events. Earlier changes to the cluster would fill the short
+	// queue of the watch.
 	for informer.changes.Load() < int64(c.cluster.sim.Pods()) {
 		if !sleep(starting, 20*time.Millisecond) {
 			return fmt.Errorf("informer %d received %d events: %w", i, informer.changes.Load(), starting.Err())

@@ -84,14 +84,15 @@ type Crowd interface {
 	// Count returns the number of readers.
 	Count() int
 	// Shed disconnects the newest readers of the heaviest clients. It disconnects one
-	// percent of all readers and at least one, but never leaves fewer than the number
-	// "keep".
+	// percent of all readers and at least one, but always leaves at least "keep" readers
+	// connected.
 	Shed(keep int)
 }
 
-// Guard measures the memory of the process periodically. While the process is above
-// max-memory, Guard marks the limit as reached. After a second above the limit, it
-// begins to disconnect readers. Half of the readers always stay connected.
+// Guard measures the memory of the process periodically. It marks max-memory as reached
+// while memory exceeds it, and then until memory falls below resumePercent. After a second
+// above the limit, Guard begins to disconnect readers. Half of the readers of each Crowd
+// always stay connected.
 type Guard struct {
 	Limits *limit.Set
 	Crowds []Crowd

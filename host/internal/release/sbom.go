@@ -85,7 +85,7 @@ func listed(document string) []module {
 	return all
 }
 
-// linked returns the known modules, sorted by path, with the version of the standard
+// linked returns the known modules, sorted by path, and sets the version of the standard
 // library. It returns an error if a binary contains a module that is not known.
 func linked(binaries []binary, known []module) ([]module, error) {
 	all := slices.Clone(known)

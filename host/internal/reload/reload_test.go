@@ -28,7 +28,7 @@ type pair struct {
 	*Watcher
 }
 
-// run runs a test with a Watcher of a pair, in virtual time.
+// run runs a test with a new pair, in virtual time.
 func run(t *testing.T, test func(*pair)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,8 +136,8 @@ func TestHangupReloadsImmediately(t *testing.T) {
 	})
 }
 
-// Kubernetes mounts a Secret as links through a symbolic link to a directory, and replaces
-// that link on updates.
+// The files of a mounted Secret are links that lead through a symbolic link to a directory.
+// Kubernetes replaces the link to the directory on updates.
 func TestFilesBehindALinkAreFollowed(t *testing.T) {
 	run(t, func(p *pair) {
 		for _, content := range []string{"1", "2"} {

@@ -37,8 +37,8 @@ type GoTests struct {
 	// Cited maps each test to the rules that the test cites in its name and its doc
 	// comment.
 	Cited map[Test][]string
-	// Citations contains the citations of Named and Cited, and those in all comments with
-	// text such as "rule W7".
+	// Citations contains all citations in Named, in Cited, and in comments with text such
+	// as "rule W7".
 	Citations []Citation
 }
 

@@ -53,8 +53,8 @@ func LoadClaims(root string) (*Claims, error) {
 	return c, nil
 }
 
-// Check returns an error if no test, scenario or simulation claims a mutant, or if a scenario
-// lists no rules or no mutants.
+// Check returns an error if a mutant is not claimed by any test, scenario or simulation, or
+// if a scenario lists no rules or no mutants.
 func (c *Claims) Check() error {
 	for _, m := range c.Mutants {
 		if len(m.Tests) == 0 && m.Seeds == 0 && len(c.Scenarios[m.Name]) == 0 {
@@ -96,8 +96,8 @@ func (c *Claims) ClaimAll(tests *GoTests) {
 	}
 }
 
-// Baseline runs all claimed tests and scenarios without a mutant. It returns an error if
-// a test or scenario fails, because a test that always fails cannot detect a mutant.
+// Baseline runs all tests and scenarios that claim mutants, but on the unchanged code. It returns
+// an error if a test or scenario fails, because a test that always fails cannot detect a mutant.
 func (r *Runner) Baseline(ctx context.Context, c *Claims) error {
 	var tests []Test
 	var scenarios []string

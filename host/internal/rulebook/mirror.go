@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// The build of TypeScript supports no overlays, so mutants of the edge's TypeScript use
-// mirrors. A mirror is a directory that contains copies of the sources of the bundles,
-// and links to all other files of the repository. The runner builds the bundles and
-// runs the tests in the mirror.
+// The TypeScript build does not support overlays, so mutants of the edge's TypeScript run
+// in mirrors. A mirror is a directory that contains copies of the sources of the bundles,
+// and links to all other files of the repository. The runner builds the bundles and runs
+// the tests in the mirror.
 const (
 	scriptDir = "js/src"
 	workerDir = "examples/edge"

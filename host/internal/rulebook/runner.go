@@ -31,7 +31,7 @@ type Runner struct {
 	Temp string // directory for overlays and binaries
 }
 
-// ErrBuild reports that a mutant does not build, so that its claims could not be checked.
+// ErrBuild reports that a mutant does not build, so its claims cannot be checked.
 var ErrBuild = errors.New("the mutant does not build")
 
 // Result is the result of running one mutant.

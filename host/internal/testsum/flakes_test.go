@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scripted returns a unit whose successive runs have the given results. After the last, it
-// starts over.
+// scripted returns a unit whose successive runs have the given results. After the last run,
+// the unit starts over.
 func scripted(name string, runs ...[]result) unit {
 	n := 0
 	return unit{name, func(_ context.Context, messages io.Writer, each func(result)) error {

@@ -73,7 +73,7 @@ func (g *goReader) event(e goEvent) {
 	g.each(r)
 }
 
-// unfinished reports as failed the tests that were still running when their package ended
+// unfinished reports tests as failed if they were still running when their package ended
 // because of a timeout or crash. The output of one of these tests contains the reason.
 func (g *goReader) unfinished(pkg string) {
 	keys := slices.SortedFunc(maps.Keys(g.output), func(a, b [2]string) int { return strings.Compare(a[1], b[1]) })

@@ -83,7 +83,7 @@ func (n *nodeReader) event(e nodeEvent) {
 	n.each(r)
 }
 
-// unfinished reports as failed the tests that were still running when their file ended because
+// unfinished reports tests as failed if they were still running when their file ended because
 // of a timeout or crash.
 func (n *nodeReader) unfinished(file string) {
 	for _, test := range slices.Sorted(maps.Values(n.files[file].running)) {
@@ -91,7 +91,7 @@ func (n *nodeReader) unfinished(file string) {
 	}
 }
 
-// cutOff reports as failed the files that had not ended when Node exited.
+// cutOff reports files as failed if they had not ended when Node exited.
 func (n *nodeReader) cutOff() {
 	for _, file := range slices.Sorted(maps.Keys(n.files)) {
 		n.unfinished(file)

@@ -1,5 +1,5 @@
-// A reporter for node --test. It prints one JSON object per line for each test, each test
-// file, and each output of a file. nodetest.go parses it.
+// This reporter for node --test prints one JSON object per line for each test, each test
+// file, and each output of a file. nodetest.go parses the lines.
 import { relative, resolve } from "node:path";
 import { inspect } from "node:util";
 
@@ -14,8 +14,8 @@ export default async function* report(source) {
 const isFile = (data) => data.nesting === 0 && data.file !== undefined && resolve(data.name) === resolve(data.file);
 
 const lines = {
-  // These two events arrive immediately. All other events arrive in the order of the tests in the
-  // file.
+  // Node reports test:dequeue and test:complete immediately, and test:start, test:pass and
+  // test:fail in the order of the tests in the file.
   "test:dequeue": (data) => (isFile(data) ? undefined : { action: "run", id: id(data), test: data.name }),
   "test:start"(data, names) {
     names.set(data.file, [...(names.get(data.file) ?? []).slice(0, data.nesting), data.name]);

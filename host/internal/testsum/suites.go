@@ -31,8 +31,8 @@ const reporter = "./host/internal/testsum/reporter.mjs"
 //
 // The pattern tokenForOthers selects upstream test cases that are skipped. Each case
 // lists one name, and expects a continue token because objects with other names follow.
-// Such a token would disclose to a user who may read only one name that other objects
-// exist (rule C43).
+// Such a token would reveal the existence of other objects to a user who may read only one
+// name (rule C43).
 func conformance() []suite {
 	const tokenForOthers = "^TestLists$/^ListFromCacheSnapshot/^List$/test_List_with_filter_returning_(two_items,_more_pages_possible|only_one_item,_ensure_only_a_single_page_returned)"
 
@@ -84,10 +84,10 @@ var slow = []string{
 }
 
 // suites returns the suites in four lanes, which run in parallel. The lanes of Go tests and of
-// Node files run one package and one file per processor, the raced packages one at a time.
-// Running twice as many saves no time, but each takes two to three times as long, and can exceed
-// its time limit. Files of the npm package come last, because most of these files are short.
-// Tests run without vet, because "make lint" vets the packages.
+// Node files run one package or file per processor at a time. The raced packages run one at a
+// time. Running twice as many saves no time: each then takes two to three times as long, and
+// can exceed its time limit. Files of the npm package come last, because most of these files
+// are short. Tests run without vet, because "make lint" vets the packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
@@ -114,8 +114,8 @@ func suites() ([][]suite, error) {
 
 // compile compiles the packages of all suites and their tests, one suite after the other.
 // With an empty build cache, compilers would otherwise compete with tests that wait for browsers
-// and servers. compile only reports errors, because a package that does not compile also fails
-// as a test.
+// and servers. compile prints errors and does not return them, because a package that does not
+// compile also fails as a test.
 func compile(ctx context.Context, messages io.Writer, lanes ...[]suite) {
 	for _, s := range slices.Concat(lanes...) {
 		if len(s.build) == 0 || ctx.Err() != nil {
@@ -129,8 +129,8 @@ func compile(ctx context.Context, messages io.Writer, lanes ...[]suite) {
 	}
 }
 
-// goTests returns the suite of the tests of packages in the module at dir, which runs up to
-// jobs packages at a time. The compiler uses all processors.
+// goTests returns a suite that tests packages of the module at dir, up to jobs packages at
+// a time. The compiler uses all processors.
 func goTests(name, dir string, jobs int, flags []string, packages ...string) suite {
 	test := []string{"-C", dir, "test", "-json", "-vet=off", "-timeout", timeout.String(), fmt.Sprintf("-p=%d", jobs)}
 	return suite{

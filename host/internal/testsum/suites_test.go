@@ -48,11 +48,10 @@ func mostAtATime(t *testing.T, jobs int) (most int) {
 
 func TestSuiteRunsUnitsInParallel(t *testing.T) { assert.Equal(t, 3, mostAtATime(t, 3)) }
 
-// A suite without jobs runs one unit at a time, because its units may use the whole
-// machine.
+// By default, a suite runs one unit at a time, because its units may use the whole machine.
 func TestSuiteRunsOneUnitAtATime(t *testing.T) { assert.Equal(t, 1, mostAtATime(t, 0)) }
 
-// The go command ignores a flag for a package that is not built.
+// The go command ignores flags for packages that are not built, such as misspelled ones.
 func TestPackagesWithoutTheRaceDetectorExist(t *testing.T) {
 	t.Chdir("../../..") // the packages are relative to the root
 	built, err := goList(append([]string{"-deps"}, raced...)...)

@@ -25,8 +25,8 @@ type Writer struct {
 }
 
 // New returns a Writer. It removes the server's write deadline. The first write sets the
-// next deadline. If w does not support deadlines, such as a recorder in a test, the Writer sets
-// none.
+// next deadline. If w, such as a recorder in a test, does not support deadlines, the Writer
+// sets none.
 func New(w http.ResponseWriter, limits *limit.Set) *Writer {
 	writer := &Writer{ResponseWriter: w, control: http.NewResponseController(w), limits: limits}
 	writer.clear()

@@ -1,3 +1,3 @@
-// Package kubeapitest tests the contract of kubeapi.Backend, and that an API discloses no
-// data that its client may not read.
+// Package kubeapitest tests whether a backend fulfills the contract of kubeapi.Backend, and
+// whether an API discloses data that its client may not read.
 package kubeapitest

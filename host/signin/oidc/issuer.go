@@ -120,8 +120,8 @@ func (v *Verifier) fetchKeys(ctx context.Context, from string) ([]jose.JSONWebKe
 	return parseKeys(body)
 }
 
-// parseKeys returns the public signing keys of a JWK set. It skips all other keys, such as
-// keys of unknown types, which RFC 7517 requires.
+// parseKeys returns the public signing keys of a JWK set. It skips all other keys. RFC 7517
+// requires this for keys of unknown types.
 func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`

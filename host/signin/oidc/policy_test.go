@@ -95,8 +95,8 @@ func serve(t *testing.T, f func(s *served)) {
 }
 
 // subscribed connects a reader and subscribes. The returned function waits until the
-// subscription ends and returns that time. If the token is empty, ctx must contain the
-// reader's credentials.
+// subscription ends, and returns the time of the end. If the token is empty, ctx must
+// contain the reader's credentials.
 func (s *served) subscribed(ctx context.Context, token string) (ended func() time.Time) {
 	s.t.Helper()
 	here, there := connectortest.Pipe()
@@ -127,7 +127,7 @@ func (s *served) byCookie(token string) func() time.Time {
 }
 
 // byKubeAPI opens a watch of the Kubernetes API. The returned function waits until the
-// watch ends and returns that time.
+// watch ends, and returns the time of the end.
 func (s *served) byKubeAPI(token string) func() time.Time {
 	s.t.Helper()
 	handler := kubeapi.New(kubeapi.Config{Backend: s.connector.Backend(), Access: s.policy})

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// reviewSpread is the period over which reviews are spread at random, so that tokens
-	// that were verified with the same keys are not all reviewed at once.
+	// reviewSpread is the period over which reviews are spread at random. Otherwise, all
+	// tokens verified with the same keys would be reviewed at once.
 	reviewSpread = access.ReviewInterval / 5
 	// keysTTL is the age at which keys are loaded again. A verdict expires at most
 	// reviewSpread later, when its keys are at most access.ReviewInterval old. Access that

@@ -26,7 +26,7 @@ const (
 )
 
 // Verify returns the user of a token, or a refusal, which does not contain the token. The
-// token must be verified again at ReviewAt of the user or earlier.
+// token must be verified again no later than the user's ReviewAt.
 func (v *Verifier) Verify(ctx context.Context, token string) (*access.User, *api.Status) {
 	if refused := v.checkForm(token); refused != nil {
 		return nil, refused

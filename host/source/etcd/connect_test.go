@@ -27,8 +27,8 @@ func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
 
 const cannotConnect = "cannot connect: check that etcd listens on this address, and whether it requires TLS"
 
-// A list fails soon if etcd is unreachable. It does not wait for the request timeout, by
-// default half a minute.
+// If etcd is unreachable, a list fails without waiting for the request timeout, by default
+// half a minute.
 func TestUnreachableServerIsReportedBeforeRequestTimeout(t *testing.T) {
 	hole := newBlackhole(t)
 	hole.close()

@@ -30,9 +30,9 @@ var (
 
 // New returns a source that reads with client. The caller closes the client after all
 // Streams have ended. Give the client keep-alive settings
-// (clientv3.Config.DialKeepAliveTime) so that it soon disconnects from a dead member.
-// Give the client grpc.WithConnectParams with a low MaxDelay so that it soon reconnects
-// to a member that is back.
+// (clientv3.Config.DialKeepAliveTime) so that it quickly disconnects from a dead member.
+// Give the client grpc.WithConnectParams with a low MaxDelay so that it quickly reconnects
+// to a recovered member.
 func New(client *clientv3.Client, config Config) (*Source, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Source) Stream(ctx context.Context, resource api.Resource, from api.Res
 	return st.watch(ctx)
 }
 
-// stream is the state of one call of Stream.
+// stream is the state of one call to Stream.
 type stream struct {
 	*Source
 	keyspace keyspace

@@ -8,7 +8,7 @@ import (
 // cache stores a limited number of values, each until it expires. If the cache is full,
 // put evicts the value that was added first. Each call removes expired values, beginning
 // with the oldest, until it finds one that has not expired. Values that are added later
-// should therefore expire later. It is not safe for concurrent use.
+// should therefore expire later. A cache is not safe for concurrent use.
 type cache[K comparable, V any] struct {
 	capacity int
 	entries  map[K]*list.Element // of entry[K, V]

@@ -128,7 +128,7 @@ func (st *stream) current() error {
 }
 
 // flush passes the queued changes to the sink. Once per watch, it also reports progress,
-// as soon as a change is newer than the server's version at the time of the request.
+// as soon as a change is newer than the server's version when the watch was requested.
 // Without this report, readers would wait for a bookmark.
 func (st *stream) flush() error {
 	if len(st.changes) == 0 || st.err != nil {

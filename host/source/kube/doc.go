@@ -24,9 +24,9 @@
 //
 // On some servers, a consistent read does not advance the watch cache. These servers may
 // report no newer version while a resource is idle and others change. Readers then report
-// that their data is stale, which may be true. Kubernetes before 1.31 is affected,
-// because ConsistentListFromCache is not its default. A server is also affected if its
-// etcd does not support requests for progress.
+// that their data is stale, even if it is current. Kubernetes before 1.31 is affected,
+// because ConsistentListFromCache is not its default. A server is also affected if its etcd
+// does not support requests for progress.
 //
 // # Clusters
 //

@@ -306,7 +306,7 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 }
 
 // A newer version that another server behind the same address reports does not count as
-// progress of the watched server. The watched server may have lost its storage, and may
+// progress of the watched server. The watched server may have lost its storage but still
 // end its watches cleanly.
 func TestProgressComesFromWatchedServer(t *testing.T) {
 	f := newFake(t)

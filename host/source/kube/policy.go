@@ -20,18 +20,18 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Policy authenticates and authorizes readers by means of reviews, which the cluster
-// evaluates. A TokenReview returns the user of a token. A SubjectAccessReview decides
-// whether that user may perform the verb of a request. A request without a verb needs two
-// reviews, for list and watch. The credentials of the Source need the right to create
-// reviews, which the ClusterRole system:auth-delegator grants.
+// Policy authenticates and authorizes readers through reviews that the cluster evaluates. A
+// TokenReview returns the user of a token. A SubjectAccessReview decides whether that user
+// may perform the verb of a request. A request without a verb needs two reviews, for list
+// and watch. The credentials of the Source need the right to create reviews, which the
+// ClusterRole system:auth-delegator grants.
 //
 // A policy with a TokenVerifier sends no TokenReviews, so it supports tokens that the
 // cluster does not accept.
 //
-// Verdicts are cached for a short time, by the SHA-256 of the question. Many readers with
-// one token therefore cause one review. Callers authenticate and authorize again when a
-// verdict expires. Refusals are cached separately from grants, for a shorter time. The
+// Verdicts are cached for a short time, keyed by the SHA-256 of the question. Many readers
+// with one token therefore cause one review. Callers authenticate and authorize again when
+// a verdict expires. Refusals are cached separately from grants, for a shorter time. The
 // number of reviews in flight is limited, overall and per client address. The number of
 // refused tokens per address and the rate of reviews of one user's rights are limited as
 // well.
@@ -157,7 +157,7 @@ func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until
 	return until
 }
 
-// Policy returns a policy whose reviews the source's server evaluates. If limits is nil,
+// Policy returns a policy that sends its reviews to the source's server. If limits is nil,
 // the defaults apply.
 func (s *Source) Policy(limits *limit.Set) *Policy { return s.PolicyFor(nil, limits) }
 
@@ -275,8 +275,8 @@ type outcome struct {
 // decide returns the verdict for the question q and the time when it expires. If the
 // verdict is not cached, decide calls review. user is the user whose rights are in
 // question, or nil if the question is about a token. Concurrent callers with the same
-// question share one review. A review does not end with ctx, because other callers may
-// wait for it.
+// question share one review. A review continues after ctx is done, because other callers
+// may wait for it.
 func (p *Policy) decide(ctx context.Context, v *verdicts, user *access.User, q question, review func(context.Context) verdict) (verdict, time.Time) {
 	for {
 		if found, until, ok := v.get(q, time.Now()); ok {

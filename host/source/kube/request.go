@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// get sends a GET, and returns the response regardless of its code.
+// get sends a GET, and returns the response regardless of its status code.
 func (s *Source) get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	target := *s.base
 	target.Path = strings.TrimSuffix(target.Path, "/") + path

@@ -19,9 +19,9 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// reviewing makes the fake serve reviews, and returns the number of requests so far. The
-// token "t-NAME" belongs to NAME, and the function allowed decides whether a user has a
-// right. For a right to a path, allowed receives the path as "resource".
+// reviewing makes the fake serve reviews, and returns a counter of the requests. The token
+// "t-NAME" belongs to NAME, and the function allowed decides whether a user has a right.
+// For a right to a path, allowed receives the path as "resource".
 func reviewing(t *testing.T, f *fake, allowed func(user, verb, resource, namespace, name string) bool) *atomic.Int32 {
 	var asked atomic.Int32
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {

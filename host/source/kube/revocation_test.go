@@ -51,7 +51,7 @@ func serve(t *testing.T, f func(s *served)) {
 }
 
 // subscribed connects a reader with a subscription. The returned function waits until the
-// subscription ends and returns that time.
+// subscription ends, and returns the time of the end.
 func (s *served) subscribed(token string) (ended func() time.Time) {
 	s.t.Helper()
 	here, there := connectortest.Pipe()
@@ -75,8 +75,8 @@ func (s *served) subscribed(token string) (ended func() time.Time) {
 	return func() time.Time { return <-end }
 }
 
-// watching opens a watch of the Kubernetes API. The returned function waits until the
-// watch ends and returns that time.
+// watching opens a watch of the Kubernetes API. The returned function waits until the watch
+// ends, and returns the time of the end.
 func (s *served) watching(token string) (ended func() time.Time) {
 	s.t.Helper()
 	handler := kubeapi.New(kubeapi.Config{Backend: s.connector.Backend(), Access: s.policy})
@@ -112,9 +112,9 @@ func (w *pipeWriter) WriteHeader(int)             {}
 func (w *pipeWriter) Write(b []byte) (int, error) { return w.pipe.Write(b) }
 func (w *pipeWriter) Flush()                      {}
 
-// A revocation takes effect within a minute even in the worst case: the cluster revokes a
-// token or a right just after confirming it in a slow review. Just before that verdict
-// expires, the connector uses it to accept another client.
+// A revocation takes effect within a minute even in the worst case. In this case, the
+// cluster revokes a token or a right just after confirming it in a slow review. Just before
+// that verdict expires, the connector uses it to accept another client.
 func TestRevocationEndsGrantsWithinAMinute(t *testing.T) {
 	for name, open := range map[string]func(*served, string) func() time.Time{
 		"subscription": (*served).subscribed, "watch": (*served).watching,

@@ -40,7 +40,7 @@ var (
 )
 
 // These constants limit the log lines about failed reviews, because clients can cause
-// such reviews.
+// failures.
 const (
 	failuresPerSecond = 1
 	failuresAtOnce    = 10

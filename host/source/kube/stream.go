@@ -16,9 +16,9 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// stream is the state of one call of Stream. It sends the requests of a kubewatch.Client
-// and passes the resulting objects to the sink. Only the goroutine of run uses the
-// fields, except for received, done and running.
+// stream is the state of one call to Stream. It sends the requests of a kubewatch.Client
+// and passes the resulting objects to the sink. Only the goroutine of run uses the fields,
+// except for received, done and running.
 type stream struct {
 	*Source
 	resource *resource

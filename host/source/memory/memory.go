@@ -14,12 +14,12 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// batch limits the number of changes per call of Sink.Changes. A call exceeds the limit
+// batch limits the number of changes per call to Sink.Changes. A call exceeds the limit
 // only to complete its last revision, because a revision is never split.
 const batch = 1000
 
-// Source is an in-memory source, and the writer of its objects. It is safe for concurrent
-// use.
+// Source is an in-memory source that also implements source.Writer. It is safe for
+// concurrent use.
 type Source struct {
 	schemas []api.Schema
 	name    string // ID that Sink.Identify receives
@@ -186,8 +186,8 @@ func (s *Source) Fail(err error) {
 	s.signal()
 }
 
-// Progress makes every running stream report the newest revision after it has
-// delivered all changes up to it.
+// Progress makes every running stream report the newest revision after the stream has
+// delivered all changes up to that revision.
 func (s *Source) Progress() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

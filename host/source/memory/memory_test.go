@@ -28,8 +28,8 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// gate is a sink that signals the end of the list and blocks each change until it is
-// released.
+// gate is a sink that signals the end of the list and blocks each call to Changes until the
+// test closes pass.
 type gate struct {
 	listed  chan struct{}
 	arrived chan []source.Change

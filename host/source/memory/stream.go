@@ -30,7 +30,7 @@ func (s *Source) Stream(ctx context.Context, resource api.Resource, from api.Res
 	}
 }
 
-// stream is the state of one call of Stream. It starts no goroutine.
+// stream is the state of one call to Stream. It starts no goroutine.
 type stream struct {
 	source   *Source
 	resource api.Resource
@@ -67,7 +67,7 @@ func (st *stream) list(ctx context.Context) error {
 }
 
 // turn delivers the next changes or, if there are none, the progress that is due.
-// Otherwise it waits for a change, a call of Progress or Fail, or a reader that wants
+// Otherwise it waits for a change, a call to Progress or Fail, or a reader that wants
 // progress.
 func (st *stream) turn(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {

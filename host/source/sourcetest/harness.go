@@ -27,8 +27,8 @@ var (
 type Harness struct {
 	Source source.Source
 	Writer source.Writer
-	// Compact makes the revisions below rv unreachable. Nil skips the tests of
-	// compaction.
+	// Compact makes the revisions below rv unreachable. If Compact is nil, the compaction
+	// tests are skipped.
 	Compact func(t *testing.T, rv api.ResourceVersion)
 	// Progress makes running streams report progress. Nil means that the source reports
 	// progress by itself within seconds.
@@ -183,7 +183,7 @@ func marker(value []byte) string {
 	return o.Metadata.Annotations["marker"]
 }
 
-// names returns n keys in the namespace, ascending.
+// names returns n keys in the namespace, in ascending order.
 func names(namespace string, n int) []api.Key {
 	keys := make([]api.Key, n)
 	for i := range keys {

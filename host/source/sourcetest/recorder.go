@@ -17,8 +17,8 @@ import (
 // patience is how long a test waits for an event. Only failing tests wait that long.
 const patience = 30 * time.Second
 
-// recorder is a sink that records all calls. If a call violates the contract, it returns
-// an error to the source and fails the test.
+// recorder is a sink that records all calls. If a call violates the contract, the recorder
+// returns an error to the source and fails the test.
 type recorder struct {
 	t *testing.T
 	// before, if set, runs before a call is checked, in the stream's goroutine. It may

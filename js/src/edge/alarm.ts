@@ -1,15 +1,13 @@
 import type { ObjectStorage } from "./platform.js";
 
 /**
- * Times that are at most this far away use a timer instead of an alarm, in milliseconds. An idle
- * object stays in memory for about this time. An alarm costs a write, and wakes the object even if
- * the call is no longer needed.
+ * The maximum delay for which a timer is used instead of an alarm, in milliseconds. The runtime
+ * keeps an idle object in memory for about this time. An alarm costs a write, and wakes the object
+ * even if the call is no longer needed.
  */
 const nearMillis = 10_000;
 
-/**
- * An alarm that calls a function at given times, even if the object leaves memory in the meantime.
- */
+/** Calls a function at given times, even if the runtime has removed the object from memory. */
 export class Alarm {
   readonly #storage: ObjectStorage;
   readonly #act: () => void;
@@ -20,8 +18,8 @@ export class Alarm {
   #stored = 0;
 
   /**
-   * Creates an alarm that ignores a reason while `wanted` returns false for it. The caller must set
-   * the time again once the reason is wanted.
+   * Creates an alarm that ignores a reason while `wanted` returns false for it. The caller must
+   * call `at` again once `wanted` returns true.
    */
   constructor(storage: ObjectStorage, act: () => void, wanted: (reason: string) => boolean) {
     this.#storage = storage;
@@ -57,8 +55,8 @@ export class Alarm {
     const now = Date.now();
     const next = Math.min(...wanted.map(([, millis]) => millis));
     const near = next - now <= nearMillis;
-    // Keep a stored alarm that fires before it is needed, and set it again when it fires. The alarm
-    // is then written once per period, not with every message.
+    // Keep a stored alarm that fires too early, and set it again when it fires. The alarm is then
+    // written only when it fires, not with every message.
     if (!near && this.#stored > now && this.#stored <= next) return;
     if (near) {
       this.#timer = setTimeout(() => this.#check(), Math.max(0, next - now));

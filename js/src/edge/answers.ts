@@ -1,9 +1,10 @@
 import { WatchglassError } from "../errors.js";
 
-// Responses that are longer than a frame. Each response reports the size of its unread part.
+// The responses in this module can be longer than a frame. Each reports its unread bytes.
 
 /**
- * The response to a watch. The stream grants the engine as many new events as the client has read.
+ * The response to a watch. When the client has read the queued events, the stream grants the engine
+ * credit for as many new events.
  */
 export class WatchStream {
   readonly readable: ReadableStream<Uint8Array>;
@@ -56,7 +57,7 @@ export class WatchStream {
   }
 }
 
-/** The code of requests whose client left before the end of the response. */
+/** The HTTP code for requests whose client disconnected before the response was complete. */
 const codeClientGone = 499;
 
 /** Returns the HTTP code of an error. */

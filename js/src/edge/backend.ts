@@ -11,7 +11,8 @@ import type { Metrics } from "./metrics.js";
 import type { StoredCollections } from "./stored-collections.js";
 import { status } from "./refusal.js";
 
-// The object's side of host/edge, whose doc.go documents the requests and responses.
+// This module is the object's side of host/edge. host/edge/doc.go documents the requests and
+// responses.
 
 /** The path prefix of the requests. */
 export const backendRoot = "/backend/";
@@ -19,7 +20,7 @@ export const backendRoot = "/backend/";
 /** How long a request waits for data that has not arrived yet, in milliseconds (rule C6). */
 const readyMillis = 10_000;
 
-/** The maximum number of events that a watch buffers for its reader. */
+/** The maximum number of events that a watch buffers for its client. */
 const watchCredit = 100;
 
 /** The maximum size of all unread responses, in bytes. */
@@ -33,13 +34,13 @@ type Get = Command & { type: "Get" };
 type List = Command & { type: "List" };
 type OpenWatch = Command & { type: "OpenWatch" };
 
-/** A frame of the engine: its bytes for the response, and its parsed contents. */
+/** A frame from the engine, as bytes for the response and as parsed output. */
 interface Answer {
   bytes: Uint8Array<ArrayBuffer>;
   output: Output;
 }
 
-/** A pending request to the engine, with one reply. */
+/** A request that waits for its one reply from the engine. */
 interface Waiting {
   resolve(answer: Answer): void;
   reject(error: WatchglassError): void;
@@ -52,10 +53,7 @@ interface Held {
   described: Waiting;
 }
 
-/**
- * The part of an object that responds to the edge's HTTP server, with data from the object's
- * engine.
- */
+/** Serves the requests of the edge's HTTP server with data from the object's engine. */
 export class Backend {
   readonly #collections: Pick<StoredCollections, "resources" | "refused">;
   readonly #metrics: Metrics;
@@ -67,7 +65,7 @@ export class Backend {
   readonly #lists = new Set<PageStream>();
   /** The number of pages that were requested from the engine and have not arrived. */
   #pages = 0;
-  /** The number of requests that wait for a reply of the engine. */
+  /** The number of requests that wait for a reply from the engine. */
   #pending = 0;
   #lastId = 0;
 
@@ -98,7 +96,7 @@ export class Backend {
     return this.#watches.size;
   }
 
-  /** The number of requests that wait for a reply of the engine, such as a list. */
+  /** The number of requests, such as lists, that wait for a reply from the engine. */
   get waiting(): number {
     return this.#pending;
   }
@@ -132,8 +130,8 @@ export class Backend {
   }
 
   /**
-   * Executes a command, and returns the response. Calls `ended` when the response ends, unless it
-   * throws.
+   * Executes a command, and returns the response. Calls `ended` when the response ends. If this
+   * method throws, the caller must call `ended`.
    */
   async #perform(resource: string, command: ReadCommand, all: boolean, ended: (code: number) => void): Promise<Response> {
     switch (command.type) {
@@ -205,8 +203,8 @@ export class Backend {
   }
 
   /**
-   * Opens the collection of a resource that the object holds. In the engine, this collection shares
-   * the store of the object's own collection.
+   * Opens the collection of a resource that the object holds, unless it is open. In the engine,
+   * this collection shares the store of the object's own collection.
    */
   #hold(resource: string): Held {
     const { resources } = this.#collections;
@@ -235,8 +233,9 @@ export class Backend {
   }
 
   /**
-   * Opens the collection of a resource, waits for its schema, and returns its ID. The
-   * engine holds back requests that arrive before the schema.
+   * Opens the collection of a resource, waits for its schema, and returns its ID. The engine holds
+   * back requests that arrive before the schema, so a request that times out would remain in the
+   * engine.
    */
   async #described(resource: string): Promise<number> {
     const { id, schema } = this.#hold(resource);
@@ -277,7 +276,7 @@ export class Backend {
         return;
       }
       case "CollectionState":
-        // The collection is dropped, so that the next request opens it again and retries
+        // Drop the collection, so that the next request opens it again and the engine retries
         // immediately.
         if (output.state === "forbidden" || (output.status?.code === 404 && output.nextAttemptMillis)) this.#drop(output.id, output.status);
         return;
@@ -299,7 +298,7 @@ export class Backend {
     if (this.bytes > maxWaiting) this.#endLongest();
   }
 
-  /** Ends the watch with the most unread bytes. Its client continues in a new watch. */
+  /** Ends the watch with the most unread bytes. Its client can continue with a new watch. */
   #endLongest(): void {
     const [longest] = [...this.#watches].sort(([, a], [, b]) => b.bytes - a.bytes);
     if (!longest) return;
@@ -338,8 +337,8 @@ export class Backend {
   }
 
   /**
-   * Refuses all pending requests. The cause is logged and not sent, because it may name
-   * objects that the readers may not read.
+   * Fails all pending requests and open watches. The cause is logged and not sent, because it may
+   * name objects that the readers may not read.
    */
   #fail(cause: string): void {
     console.error(`watchglass: the object restarts: ${cause}`);
@@ -367,7 +366,7 @@ export class Backend {
     }
   }
 
-  /** Returns an ID that none of this member's requests, watches or collections has. */
+  /** Returns an unused ID for a request, a watch or a collection of this member. */
   #newId(): number {
     const base = this.#membership.member * idsPerMember;
     do {

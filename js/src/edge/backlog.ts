@@ -65,9 +65,9 @@ export class Backlog<R extends Account> {
   }
 
   /**
-   * Yields the readers to ping, if readers without a Ping have more than half of the limit. Readers
-   * with the most bytes come first, until the readers without a Ping have at most a quarter of the
-   * limit.
+   * Yields the readers to ping, if the bytes of readers without an unanswered Ping exceed half of
+   * the limit. Readers with the most bytes come first. It stops when the remaining bytes are at
+   * most a quarter of the limit.
    */
   *pings(now: number): Generator<[reader: R, mark: number], void, void> {
     if (this.#unpinged <= this.#room / 2) return;
@@ -80,7 +80,7 @@ export class Backlog<R extends Account> {
     }
   }
 
-  /** Processes the Pong of a reader. */
+  /** Handles a Pong, which acknowledges the bytes sent before the Ping with the same mark. */
   pong(reader: R, mark: number | bigint): void {
     const { ping } = reader;
     if (!ping || ping.mark !== mark || !this.#readers.has(reader)) return;
@@ -91,8 +91,8 @@ export class Backlog<R extends Account> {
   }
 
   /**
-   * The time at which the first reader that has not answered its Ping must be closed; zero while
-   * memory suffices.
+   * The first deadline for the answer to a Ping; zero if no answer is pending, or while the total
+   * is within the limit.
    */
   get due(): number {
     if (this.#bytes <= this.#room) return 0;
@@ -103,7 +103,7 @@ export class Backlog<R extends Account> {
 
   /**
    * Yields the readers that have not answered a Ping in time, those with the most bytes first,
-   * until memory suffices.
+   * while the total exceeds the limit.
    */
   *overdue(now: number): Generator<R, void, void> {
     for (const reader of most([...this.#readers].filter(({ ping }) => ping && ping.at + answerMillis <= now))) {
@@ -113,8 +113,8 @@ export class Backlog<R extends Account> {
   }
 
   /**
-   * The reader to close when there is no time left for a Ping: the one with the most unacknowledged
-   * bytes, if possible among those with an unanswered Ping.
+   * The reader to close when there is no time left for a Ping. It is the one with the most
+   * unacknowledged bytes, if possible among those with an unanswered Ping.
    */
   get slowest(): R | undefined {
     const [pinged] = most([...this.#readers].filter(({ ping }) => ping));

@@ -1,10 +1,10 @@
 import type { Status } from "../types.js";
 import { status } from "./refusal.js";
 
-// The mapping from resources to objects, as in host/edge. The tests of both packages read
+// This module maps resources to objects as host/edge does. The tests of both packages read
 // testdata/edge/clusters.json.
 
-/** The cluster of requests without a cluster name. */
+/** The cluster of requests that do not name one. */
 const defaultCluster = "default";
 
 /**
@@ -19,8 +19,8 @@ export interface Group {
 }
 
 /**
- * The clusters of an edge. A cluster without groups is stored in one object. `regions`
- * is the number of objects per continent that serve the readers of each object.
+ * The clusters of an edge. A cluster without groups is stored in one object. `regions` is the
+ * number of regional objects per continent that serve the readers of each object; zero for none.
  */
 export type Clusters = Record<string, { groups?: Group[]; regions?: number }>;
 
@@ -62,8 +62,8 @@ export interface EdgeObject {
 }
 
 /**
- * Returns the object that stores the requested data, or an error if there is none. Without
- * resources, the object is in the cluster's first group.
+ * Returns the object that stores the requested data, or an error if there is none. If no resource
+ * is requested, the object is in the cluster's first group.
  */
 export function objectFor(clusters: Clusters, cluster: string, { resources, namespace, shard }: Wanted): EdgeObject | Status {
   const found = groupsOf(clusters, cluster, resources);
@@ -91,7 +91,7 @@ export interface Feeding {
   shard?: string;
 }
 
-/** Returns every object that a connector of these resources must feed. */
+/** Returns the URL parameters for every object that a connector of these resources must feed. */
 export function feeds(clusters: Clusters, cluster: string, resources: readonly string[]): Feeding[] | Status {
   const found = groupsOf(clusters, cluster, resources);
   if ("code" in found) return found;

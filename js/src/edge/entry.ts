@@ -85,7 +85,7 @@ async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string,
   if (home.shard) url.searchParams.set("shard", home.shard);
   const inner = new Request(`http://object${path}${url.search}`, request);
   inner.headers.delete("Authorization");
-  // Pass on only the protocol itself, because the other offered subprotocol contains the
+  // Pass on only the name of this protocol, because another offered subprotocol may contain the
   // token.
   if (offered(request.headers).includes(subprotocol)) inner.headers.set("Sec-WebSocket-Protocol", subprotocol);
   else inner.headers.delete("Sec-WebSocket-Protocol");
@@ -101,9 +101,7 @@ function find({ WATCHGLASS: homes, WATCHGLASS_REGIONS: regions }: EdgeEnv, home:
   return regions.get(regions.idFromName(near.name) as never, near.hint ? { locationHint: near.hint } : {});
 }
 
-/**
- * Returns the response with the objects that a connector must feed, given by their URL parameters.
- */
+/** Returns a response that lists the URL parameters of the objects that a connector must feed. */
 function feedList(objects: ReturnType<typeof feeds>): Response {
   return "code" in objects ? refuse(objects) : Response.json({ objects }, { headers: { "Cache-Control": "no-store" } });
 }

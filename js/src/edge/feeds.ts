@@ -14,7 +14,7 @@ import { closeSocket, expired, protocolBroken, send, setAttachment, tooLong, upg
 
 const tag = "feed";
 
-/** The state that stays with a connector's socket while the object is not in memory. */
+/** The state that is attached to a connector's socket while the object hibernates. */
 interface Feed {
   since: number;
   resources: string[];
@@ -89,14 +89,14 @@ export class Feeds {
     return times.length > 0 ? Math.min(...times) : 0;
   }
 
-  /** Opens the engine's stream on the active connector, or on the first that connects. */
+  /** Opens the engine's stream on a connected connector, or else on the next one that connects. */
   readonly dial: Dial = (_url, events) => {
     this.#stream = events;
     if (this.#collections) this.#begin();
     return {
       send: (message) => this.#active && send(this.#active, message),
       close: (message) => {
-        // The engine closes connectors that violate the protocol or are silent. The
+        // The engine closes the stream of a connector that violates the protocol or is silent. The
         // connector reconnects, or another takes over.
         this.#stream = undefined;
         this.#drop(protocolBroken(message));
@@ -186,8 +186,8 @@ export class Feeds {
   }
 
   /**
-   * Counts the bytes of a message. Returns whether the message contains changes, and an error if
-   * the message is from a different cluster.
+   * Counts the bytes of a message. Returns whether the message contains changes, and an error if it
+   * contains a resource of a different cluster.
    */
   #examine(socket: HibernatableSocket, message: Uint8Array): { foreign?: Status; changes: boolean } {
     let changes = false;
@@ -253,7 +253,7 @@ export class Feeds {
     send(socket, `begin ${this.#session}`);
   }
 
-  /** Ends the engine's stream. The next connector takes over immediately. */
+  /** Ends the stream and closes the active connector. A standby, if any, takes over immediately. */
   #lost(why: Status): void {
     const stream = this.#stream;
     this.#stream = undefined;

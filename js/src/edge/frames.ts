@@ -6,7 +6,7 @@ import { concat, Reader, readerFrames, split, Writer } from "../wire/codec.js";
 import { schema } from "../wire/outputs.js";
 import { writeSubscriptionStatus } from "../wire/status.js";
 
-/** The types of further frames, which only the edge reads. */
+/** The frame types that only the edge uses, in addition to {@link readerFrames}. */
 const more = { Unsubscribe: 0x03, SnapshotPart: 0x15, Events: 0x17, SnapshotBlock: 0x1e, SnapshotBodies: 0x1f, SavedSubscription: 0x31, ChooseColumns: 0x88 } as const;
 
 /** A schema in a connector's message, with the cluster ID of the resource. */
@@ -43,8 +43,8 @@ export interface SubscriptionChange {
 
 /**
  * Counts the frames of a reader's message and the subscriptions that they begin, and returns the
- * changes of subscriptions. For an invalid message it counts the valid frames, and the engine
- * refuses the message.
+ * subscriptions that begin or end. In an invalid message, it counts only the frames before the
+ * first invalid one. The engine refuses such a message.
  */
 export function countFrames(message: Uint8Array): { frames: number; subscriptions: number; changes: SubscriptionChange[] } {
   const count = { frames: 0, subscriptions: 0, changes: [] as SubscriptionChange[] };

@@ -2,8 +2,8 @@ import type { Status } from "../types.js";
 import { status } from "./refusal.js";
 
 /**
- * The header with the grant of a request. The router sets this header after it has verified a
- * token, and removes this header from the requests of clients.
+ * The header with the grant of a request. The edge's Worker sets this header after it has verified
+ * a token, and replaces one that a client has sent.
  */
 export const grantHeader = "x-watchglass-grant";
 

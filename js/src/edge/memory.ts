@@ -1,14 +1,14 @@
-// This module chooses how to reduce the memory of an object. A WebAssembly module's memory never
+// This module decides how to reduce the memory of an object. A WebAssembly module's memory never
 // shrinks, so only a new instance releases unused memory.
 
 /** The memory of a module without objects, in bytes. */
 const emptyBytes = 4 << 20;
 /**
- * The estimated memory of the module per byte of objects. Go's collector lets garbage grow with the
- * live heap.
+ * The estimated memory of the module per byte of objects. Go's garbage collector lets garbage grow
+ * in proportion to the live heap.
  */
 const perByte = 2.5;
-/** The minimum time between two replacements of a module that do not drop data, in milliseconds. */
+/** The minimum milliseconds between two replacements of a module that do not drop data. */
 export const restartMillis = 60_000;
 
 export interface Taken {
@@ -21,8 +21,8 @@ export interface Taken {
   usedBytes: number;
   limit: number;
   /**
-   * Whether the module was replaced within {@link restartMillis}, so that another replacement would
-   * not help.
+   * Whether the module was replaced within the last {@link restartMillis}, so that another
+   * replacement would not help.
    */
   restarted: boolean;
 }

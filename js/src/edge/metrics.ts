@@ -43,9 +43,9 @@ export function count(tally: Tally, label: string | number): void {
 
 /** The metrics of a resource. */
 export interface ResourceMetrics {
-  /** Bytes of frames with objects from the connector. */
+  /** Bytes of the connector's frames that contain Kubernetes objects. */
   bytes: number;
-  /** Objects that could not be served. */
+  /** Kubernetes objects that could not be served. */
   faults: number;
   readonly initialSync: Histogram;
 }

@@ -25,9 +25,9 @@ import { upstreamDial } from "./upstream.js";
 const clientName = "watchglass-edge/0.1.0";
 
 /**
- * The number of changes per resource from which watches and pages of lists can resume, for at most
- * 75 seconds. These changes use part of the memory for objects. A change to a pod's status takes
- * about 110 bytes.
+ * The maximum number of changes per resource that are kept, for at most 75 seconds, so that watches
+ * and pages of lists can resume. These changes use part of the memory for objects. A change to a
+ * pod's status takes about 110 bytes.
  */
 const maxHistory = 4_096;
 
@@ -177,7 +177,7 @@ export class WatchglassObject {
     return refuse(status(404, "NotFound", `not found: ${pathname}; the endpoints are /feed, /watch and /status`));
   }
 
-  /** Updates the deadlines after an attempt to connect, and returns the response to it. */
+  /** Updates the deadlines after a connection attempt, and returns `response`. */
   #connected(response: Response): Response {
     this.#watchTimes();
     this.#touched();

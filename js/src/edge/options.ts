@@ -45,13 +45,13 @@ export interface EdgeOptions {
   storageBytes?: number;
   /**
    * The delay in milliseconds after which changes are stored if no other change follows, default
-   * 1000. Changes that do not pause are stored at least every keepMillis, default 10,000.
+   * 1000. If changes do not pause, they are stored at least every keepMillis, default 10,000.
    */
   quietMillis?: number;
   keepMillis?: number;
   /**
    * The time in milliseconds after which an object that is neither fed nor read deletes its
-   * storage; default 7 days. This also removes objects that are unused since the cluster was
+   * storage; default 7 days. This also removes objects that became unused because the cluster was
    * divided differently.
    */
   unusedMillis?: number;

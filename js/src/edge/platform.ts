@@ -36,7 +36,7 @@ export interface ObjectStorage {
 }
 
 export interface ObjectState {
-  /** The name is set for an object that was found by its name. */
+  /** The name is set if the object was looked up by name. */
   readonly id: { readonly name?: string };
   readonly storage: ObjectStorage;
   blockConcurrencyWhile<T>(act: () => Promise<T>): Promise<T>;

@@ -22,14 +22,14 @@ import { writeSubscriptionStatus } from "../wire/status.js";
 const tag = "reader";
 
 /**
- * The maximum number of bytes that a reader may leave unread. A reader with more does not read, or
- * has too many subscriptions.
+ * The maximum number of bytes that a reader may leave unread. A reader with more has stopped
+ * reading, or has too many subscriptions.
  */
 const roomBytes = 16 << 20;
 
 /**
- * The maximum size of a reader's message. A connector has the same limit. The module's memory grows
- * with the largest message and never shrinks.
+ * The maximum size of a reader's message, in bytes. A connector has the same limit. The module's
+ * memory grows with the largest message and never shrinks.
  */
 const maxMessage = 1 << 20;
 
@@ -144,7 +144,7 @@ export class Readers {
     return this.#backlog.bytes;
   }
 
-  /** For each resource, the number of subscriptions, and of readers with at least one of them. */
+  /** The number of subscriptions to each resource, and the number of readers with at least one. */
   get subscriptions(): Record<string, { readers: number; subscriptions: number }> {
     const all: Record<string, { readers: number; subscriptions: number }> = {};
     for (const reader of this.#bySocket.values()) {
@@ -156,9 +156,9 @@ export class Readers {
   }
 
   /**
-   * Passes changes from the connector to the engine, and measures their delivery. The platform's
-   * clock does not advance during the call, so an immediate delivery counts as zero. Only
-   * deliveries to stalled readers take measurable time.
+   * Passes changes from the connector to the engine, and measures how long their delivery to
+   * readers takes. The platform's clock does not advance during the call, so an immediate delivery
+   * counts as zero. Only deliveries to stalled readers take measurable time.
    */
   deliver(pass: () => void): void {
     const now = Date.now();
@@ -233,8 +233,8 @@ export class Readers {
       return this.#end(reader, tooFast(this.#settings.messagesPerSecond));
     }
     if (reader.ping) for (const mark of pongs(message)) this.#backlog.pong(reader, mark);
-    // Unless a Pong is due, a message shows that the reader has read everything that was sent
-    // before. The object then grants these bytes as room again.
+    // Unless a Pong is due, a message counts as proof that the reader has read everything that was
+    // sent before. The object then grants these bytes as room again.
     const { id } = reader;
     const acknowledged = reader.ping ? 0 : reader.sent;
     reader.sent -= acknowledged;

@@ -5,7 +5,7 @@ export function status(code: number, reason: string, message: string): Status {
   return { code, reason, message };
 }
 
-/** Returns the response for a refusal, as in Kubernetes. */
+/** Returns the response for a refusal, which is a Status as in the Kubernetes API. */
 export function refuse({ code, reason, message, retryAfterSeconds, cause, continue: token }: Status): Response {
   const details = {
     ...(cause && { causes: [{ reason: cause, message }] }),

@@ -50,12 +50,12 @@ export function upgraded(client: HibernatableSocket, { headers }: Request): Resp
   return new Response(null, init);
 }
 
-/** Sends a message to a socket. A closed socket reports its end through its handler. */
+/** Sends a message to a socket. Ignores failures, which the socket's event handlers report. */
 export function send(socket: HibernatableSocket, message: string | Uint8Array): void {
   try {
     socket.send(message);
   } catch {
-    // The handler reports the failure.
+    // A handler of the socket reports the failure.
   }
 }
 

@@ -4,7 +4,7 @@ import { concat, frameBytes, maxMessage } from "../wire/codec.js";
 import type { ObjectStorage } from "./platform.js";
 
 /**
- * The maximum size of a row, below the platform's 2 MB. A chunk with a large object takes
+ * The maximum size of a row in bytes, below the platform's 2 MB. A chunk with a large object takes
  * several rows.
  */
 const rowBytes = 1 << 20;
@@ -113,7 +113,7 @@ export class Storage {
     if (chunk) yield chunk; // the chunk is incomplete, and the engine reports the error
   }
 
-  /** Returns a body by the name from {@link read}; empty if it no longer exists. */
+  /** Returns the body with a name that {@link read} assigned; empty if it no longer exists. */
   body(name: number): Uint8Array {
     const stored = this.#bodies.get(name);
     if (!stored) return new Uint8Array();

@@ -88,12 +88,12 @@ export class StoredCollections {
    * Drops the bodies of the largest resource. If no resource has bodies, drops the
    * largest resource. Returns false if there is nothing left to drop.
    *
-   * The function does not drop the history. The history contains 4,096 changes of about 110 bytes
+   * This method does not drop the history. The history contains 4,096 changes of about 110 bytes
    * each, or 0.7 kB if a change contains a whole pod. That is 0.5 to 3 MB of 32 MB, and later
    * changes fill the history again. Without the history, the pages of every running list end with a
-   * 410 (rule C45). Every reader that reconnects, such as a region, takes a snapshot, which needs
-   * more output when memory is short. A new instance of the module, which is tried first if it can
-   * suffice, begins without a history anyway.
+   * 410 (rule C45). Every reader that reconnects, such as a regional object, needs a snapshot,
+   * which produces more output when memory is short. A new instance of the module, which is tried
+   * first if it can suffice, begins without a history anyway.
    */
   shed(used: ReadonlyMap<StoredCollection, number>): boolean {
     const held = [...used.keys()].filter(({ ended }) => !ended).sort((a, b) => used.get(b)! - used.get(a)!);

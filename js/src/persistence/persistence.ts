@@ -115,7 +115,7 @@ export class Persistence {
 
   static async #open({ url, identity, maxBytes = defaultMaxBytes }: PersistenceOptions): Promise<Persistence> {
     if (!(maxBytes > 0)) throw new Error(`persist.maxBytes is ${maxBytes}; expected a positive number of bytes`);
-    // An unknown user may be a different user the next time.
+    // If the user is unknown, the next page may belong to a different user.
     if (identity === "token " || identity.startsWith("page ")) throw new Error("the user is unknown; pass identity, a token, or a function that returns JWTs");
     let persistence: Persistence | undefined;
     const [owner, origin] = await Promise.all([digest([url, identity]), digest([url])]);
@@ -136,7 +136,7 @@ export class Persistence {
     this.#host = host;
   }
 
-  /** Ends the persistence of this engine, and keeps the stored states. */
+  /** Stops storing and restoring the states of this engine, and keeps the stored states. */
   close(): void {
     this.#off ??= "closed";
     this.#endReports();
@@ -160,8 +160,8 @@ export class Persistence {
 
   /**
    * Processes a command of a page before the engine does. For the first collection of a scope,
-   * opens a collection of the persistence, and restores the stored state, if any, into it. The
-   * page's collection shares this state.
+   * opens an internal collection, and restores the stored state, if any, into it. The page's
+   * collection shares this state.
    */
   note({ type, payload }: Frame, step: (frames: Uint8Array) => void): void {
     if (type === memberCommands.CloseCollection[0]) return this.leave(new Reader(payload, "CloseCollection").uint32());
@@ -183,7 +183,7 @@ export class Persistence {
 
   /**
    * Removes a page's collection that has closed. If it was the last one of its scope, stores the
-   * state and closes the collection of the persistence.
+   * state and closes the internal collection.
    */
   leave(collection: number): void {
     for (const persisted of this.#byScope.values()) {
@@ -191,7 +191,7 @@ export class Persistence {
     }
   }
 
-  /** Stores changes without waiting for a pause, because the page may end. */
+  /** Stores changes without waiting until they pause, because the page may end. */
   flush(): void {
     void this.#storeAll();
   }
@@ -206,7 +206,7 @@ export class Persistence {
     this.#answers.clear();
   }
 
-  /** Receives an output for an ID of this persistence. */
+  /** Receives an output for an internal collection or request. */
   receive(frame: Frame): void {
     const output = readDelivery(frame);
     if (!output) return;
@@ -231,7 +231,7 @@ export class Persistence {
     }
   }
 
-  /** Returns an InspectReply with the counters of the persistence added. */
+  /** Returns an InspectReply with the persistence counters added. */
   inspect({ type, payload }: Frame): Uint8Array {
     const r = new Reader(payload, "InspectReply");
     const [request, entries] = [r.uint32(), r.list(2, (): [string, number] => [r.text(), r.varint()])];
@@ -448,8 +448,8 @@ async function digest(values: readonly string[]): Promise<string> {
 const lockOf = (owner: string): string => `watchglass-persistence-${owner}`;
 
 /**
- * Acquires a shared lock that marks the states of a user as used. Returns a function that releases
- * the lock.
+ * Acquires a shared lock that marks the states of a user as in use. Returns a function that
+ * releases the lock.
  */
 function hold(owner: string): Promise<() => void> {
   const { locks } = navigator;

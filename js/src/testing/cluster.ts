@@ -240,8 +240,8 @@ export class TestCluster {
   #list(query: Query): Response {
     const limit = Number(query.params.get("limit") ?? 0);
     const items = this.#matching(query);
-    // A list with a limit is used only to read the newest version. The engine reads
-    // complete states with watches.
+    // The engine uses a list with a limit only to read the newest version. It reads complete states
+    // with watches.
     return json({ kind: "List", metadata: { resourceVersion: this.resourceVersion }, items: limit ? items.slice(0, limit) : items });
   }
 

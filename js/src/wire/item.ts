@@ -16,7 +16,7 @@ export interface Envelope {
   uid: string;
   fields: string[];
   columns: Cell[];
-  /** The times of the last events of cells that count events, by column index. */
+  /** The time of the last event for each cell that counts events, by column index. */
   times: Record<number, number>;
   codec: number;
   body: Uint8Array;

@@ -1,6 +1,6 @@
 import type { ObjectInput } from "watchglass/testing";
 
-/** The namespace of the objects below. */
+/** The namespace of the shop's objects. */
 const namespace = "shop";
 
 /**

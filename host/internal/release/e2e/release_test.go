@@ -169,9 +169,9 @@ func (r released) goInstall(t *testing.T) {
 	require.NotEmpty(t, line)
 }
 
-// proxy creates a Go module proxy in a directory that serves the tag. The returned
-// environment makes the go command use only this proxy and the modules of this machine.
-// In that environment, go install writes binaries to the directory bin.
+// proxy creates a file-based Go module proxy that serves the tag. The returned environment
+// makes the go command use only this proxy and this machine's module cache. In that
+// environment, go install writes binaries to the directory bin.
 func (r released) proxy(t *testing.T) (env []string, bin string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -202,7 +202,7 @@ func (r released) proxy(t *testing.T) (env []string, bin string) {
 // helm is the path of the Helm that "make conformance" uses.
 const helm = "../../../conformance/chart/bin/helm-v4.3.1"
 
-// unreachable is an address without an etcd.
+// unreachable is an address at which no etcd listens.
 const unreachable = "127.0.0.1:1"
 
 var serves = regexp.MustCompile(`http://(127\.0\.0\.1:\d+)`)

@@ -48,7 +48,7 @@ func Objects(t *testing.T, root string) (address string) {
 
 // built returns an error if the npm package in js/dist is missing or older than its
 // sources. An older package may not support the current version of the protocol, and its objects
-// would then not respond. Its sources are the Go files of the module, and all files of js/src.
+// would then not respond. The sources are the Go files of the module, and all files of js/src.
 func built(root string) error {
 	dist, err := os.Stat(filepath.Join(root, "js/dist/edge.js"))
 	if err != nil {

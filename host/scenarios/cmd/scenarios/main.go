@@ -1,5 +1,5 @@
 // Command scenarios runs the scenarios in every runtime and prints the differences.
-// It runs from the root of a checkout.
+// Run it from the root of a checkout.
 package main
 
 import (

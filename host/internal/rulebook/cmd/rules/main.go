@@ -1,6 +1,6 @@
 // Command rules counts the rules of core/SEMANTICS.md by status and by kind of proof, and
-// prints the counts. It fails if no test proves a rule, or if a cited rule does not
-// exist. Run it from the root of a checkout.
+// prints the counts. It fails if a rule that must be proven has no proof, or if a cited
+// rule does not exist. Run it from the root of a checkout.
 //
 //	make rules
 //	make rules RULE=W13
