@@ -34,8 +34,8 @@
 // a connector:
 //
 //	Fetch        GET the path, then Step a Fetched with the status code, a
-//	             StreamData for each piece of the response body, and, after
-//	             the last piece, a StreamClosed with an empty message
+//	             StreamData for each piece of the response body, and a
+//	             StreamClosed; its message is empty only after a complete body
 //	CloseStream  cancel the request
 //
 // The program passes each received message as one StreamData, and the end of a
@@ -51,8 +51,8 @@
 // An engine can also serve readers from its own collections, with the same sessions as a
 // connector. AttachReader adds a reader with its permissions. The program owns the
 // connections: it passes on the reader's messages, sends the contents of SendReader, and
-// grants room when a socket accepts more data. The engine informs its readers when it
-// has been disconnected for some seconds. SaveReader returns the state of a reader's
+// grants room when a socket accepts more data. The engine informs its readers if its own
+// connection has been down for some seconds. SaveReader returns the state of a reader's
 // session, so that another engine can continue the session.
 //
 // An Engine is not safe for concurrent use; one goroutine, worker or isolate owns

@@ -59,7 +59,7 @@ func (f *faults) since(key api.Key, rv api.ResourceVersion) bool {
 
 // retractFault retracts the fault of an object that was replaced or deleted at rv. A
 // reader may have a good version from before the fault that this cacher lacks. If the
-// change causes no event for that reader, the retraction invalidates the version.
+// change causes no event for that reader, the retraction invalidates that version.
 func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	if len(c.faults.list) > 0 && c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})

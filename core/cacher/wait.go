@@ -21,8 +21,9 @@ type Waits struct {
 }
 
 // WhenFresh calls done with nil when the collection is ready and at rv or later,
-// which may be immediately. If the collection is ready but does not reach rv within
-// three seconds, WhenFresh calls done with a 504.
+// which may be immediately. If the collection does not reach rv within three seconds,
+// WhenFresh calls done with a 504. The three seconds start with the call, but not before
+// the collection is ready.
 //
 //go:noinline
 func (s *Waits) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {

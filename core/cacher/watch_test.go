@@ -60,8 +60,9 @@ func TestC11_WatchRefusals(t *testing.T) {
 	}
 }
 
-// T18, T25: a watch receives the initial events that its options select, and the bookmark
-// after them if requested. The collection was listed at 100 and has changes up to 105.
+// T18, T25: a watch receives the initial events that its options select. If it requests
+// bookmarks, one bookmark marks the end of the initial state, but not of a history. The
+// collection was listed at 100 and has changes up to 105.
 func TestC14_Start(t *testing.T) {
 	const no, yes, unset = api.False, api.True, api.Unset
 	state := []string{"ADDED ns/a@105", "ADDED ns/b@50", "ADDED ns/d@104"}

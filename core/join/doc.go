@@ -7,8 +7,8 @@
 // A column with the printer [Children] counts the objects of another collection below an
 // object, such as the pods of a Deployment. Such a column can also list the number of
 // objects per value of another column, such as "Running 3, Pending 1". An object is below
-// its owner. It is also below the owner of that owner, if the path of the column names
-// the collection in between. Package [owners] defines owners.
+// its owner. It is also below each owner further up, if the path of the column names all
+// collections in between. Package [owners] defines owners.
 //
 // A [Join] keeps a cacher with the objects of the collection and all columns, without
 // bodies. Views read this cacher like any other. Build computes the rows in steps. After

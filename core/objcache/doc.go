@@ -45,9 +45,9 @@
 // A Get fails immediately if the server has rejected the source, because the object will
 // not arrive.
 //
-// If the last reference to an object is released and added again, the cache creates a new
-// item (rule K4). The program may nevertheless keep a source open for a while after Close
-// and reuse it. A reused source is as current as a new list.
+// The release of the last reference removes the item of an object, and the next reference
+// creates a new item (rule K4). The program may nevertheless keep a source open for a while
+// after Close and reuse it. A reused source is as current as a new list.
 //
 // # Debugging references
 //

@@ -407,9 +407,10 @@ func (s *subscription) appendFaults(message []byte) []byte {
 	fresh, first := min(mark-s.faultMark, len(list)), s.faultMark == 0
 	s.faultMark = mark
 	for _, f := range list[len(list)-fresh:] {
-		// A retraction is not sent to a reader that starts with a snapshot, which has no
-		// deleted objects, or that resumes from the retraction's version or later. It is also
-		// not sent if a matching object with the key exists again and arrives in an event.
+		// Not every retraction is sent. The first call skips all of them before a snapshot,
+		// which has no deleted objects, and skips those up to the version that the reader
+		// resumes from. Every call skips the retraction of an object that exists again and
+		// matches, because the object arrives anyway.
 		known := f.Retracted() && (first && (s.from == 0 || f.ResourceVersion <= s.from) ||
 			s.filter.Matches(s.cacher.State().Get(f.Key)))
 		if s.filter.Covers(f.Key) && !known {

@@ -322,7 +322,8 @@ func (a *Arena) BaseBody(ref Ref, buffer *[]byte) api.Body {
 	return body
 }
 
-// take copies a body for the next Repack, unless that exceeds maxTaken or maxTakenBytes.
+// take copies a body for the next Repack, unless the copy would exceed maxTaken or
+// maxTakenBytes.
 func (x *blocks) take(ref Ref, member MemberRef, body api.Body) {
 	at := len(x.takenBytes)
 	if len(x.taken) < maxTaken && at+len(body.Data) <= maxTakenBytes {

@@ -13,8 +13,8 @@ type Frame interface {
 	Parse(payload []byte) error
 }
 
-// Set lists the frame types of one direction or of one kind of persisted data. A program
-// links only the frames in the sets that it uses.
+// Set lists frame types that a program needs together, such as those of one direction or
+// of one kind of persisted data. A program links only the frames in the sets that it uses.
 type Set []struct {
 	Type Type
 	New  func() Frame

@@ -51,7 +51,7 @@ type ReviewStats struct {
 	Refusals      int
 }
 
-// Request is a request to read objects, or a path that is not a resource. An empty
+// Request is a request to read objects, or to read a path that is not a resource. An empty
 // namespace means all namespaces. An empty name means all objects.
 type Request struct {
 	Resource    api.Resource

@@ -140,7 +140,7 @@ func (c *Collection) StatusChange() (Status, <-chan struct{}) {
 }
 
 // Schema returns the description of the objects' fields and columns. The schema is zero
-// until the connector has sent it. WaitForSync returns only after that.
+// until the connector has sent it. WaitForSync does not succeed before the schema arrives.
 func (c *Collection) Schema() api.Schema {
 	schema, _ := c.schema.get()
 	return schema

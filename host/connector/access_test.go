@@ -114,8 +114,8 @@ func TestReadersReceiveOnlyPermittedObjects(t *testing.T) {
 	})
 }
 
-// A reader that may not read a resource receives the same refusal, after the same delay,
-// whether or not the resource exists or another reader has it open.
+// A reader that may not read a resource always receives the same refusal after the same
+// delay. Neither depends on whether the resource exists or another reader has it open.
 func TestRefusalsDoNotDependOnWhatOthersHaveOpen(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {

@@ -45,9 +45,9 @@ type Config struct {
 	// means the defaults, without counters.
 	Limits *limit.Set
 	// MessageBytes is the target size of a message to a reader, in bytes. Large messages
-	// have less overhead. Small messages arrive earlier and hold the lock for less time.
-	// The connector splits a message of more than twice this size, such as one with a large
-	// object, into fragments of this size. Zero means DefaultMessageBytes.
+	// have less overhead. Small messages arrive earlier and need the lock for less time at
+	// once. The connector splits a message of more than twice this size, such as one with a
+	// large object, into fragments of this size. Zero means DefaultMessageBytes.
 	MessageBytes int
 	// Preload lists the resources to cache from the start until Close. Readers of another
 	// connector can resume at this one once Preloaded returns nil.

@@ -75,7 +75,7 @@ func (c *Connector) leaveAllowance(a *allowance) {
 func (a *allowance) debt() time.Duration { return debtOf(a.evaluations) }
 
 // debtOf returns the time until the limiter has regained the tokens taken in advance, or 0
-// if none were.
+// if it has regained them.
 func debtOf(l *rate.Limiter) time.Duration {
 	return time.Duration(-min(l.Tokens(), 0) / float64(l.Limit()) * float64(time.Second))
 }

@@ -62,7 +62,8 @@ func newProbe(s source.Source, ends context.Context) *probe {
 	return &probe{source: prober, ends: ends}
 }
 
-// check returns nil if the source responds, and otherwise an error that describes why not.
+// check returns nil if the source responds or is not a source.Prober, and otherwise an error
+// that describes why the source does not respond.
 func (p *probe) check(ctx context.Context) error {
 	if p.source == nil {
 		return nil

@@ -29,8 +29,9 @@ type MessageConn interface {
 	// sends the closing status.
 	Write(ctx context.Context, message []byte) error
 	// Close closes the connection, interrupts Read, and sends the reason to the reader if the
-	// transport can. The reason is the error that Serve returns: nil if the reader left, or a
-	// *api.Status if the connector closes the connection. The connector calls Close once.
+	// transport can. The reason is the error that Serve returns: nil if the reader left, a
+	// *api.Status if the connector closes the connection, and another error if a read or
+	// write failed. The connector calls Close once.
 	Close(reason error) error
 }
 

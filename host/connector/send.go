@@ -278,7 +278,7 @@ const idleMillis = 60 * 60 * 1000
 // Readers with long messages take turns, so that other users of the lock wait for at most
 // one such reader. Without turns, they could wait for a thousand reconnecting readers. When
 // a client has used up its selector evaluations, its readers receive only messages that
-// need no evaluations, such as refusals and errors of the source.
+// need no evaluations, such as refusals and source errors.
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {

@@ -71,8 +71,8 @@ func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 	return nil
 }
 
-// diverges reports whether the cache lacks a listed version of at most s.newest, although
-// the sink has applied every change up to s.newest. The caller holds the lock.
+// diverges reports whether the cache lacks a listed version that is not newer than s.newest,
+// although the sink has applied every change up to s.newest. The caller holds the lock.
 func (s *sink) diverges(key api.Key, rv api.ResourceVersion) bool {
 	if rv > s.newest {
 		return false
@@ -84,8 +84,8 @@ func (s *sink) diverges(key api.Key, rv api.ResourceVersion) bool {
 // EndList implements source.Sink.
 func (s *sink) EndList(rv api.ResourceVersion) error {
 	if rv < s.newest {
-		// Readers receive a new cluster ID if the source has gone back in time, for example
-		// after a restore from a backup that keeps its cluster ID.
+		// Readers receive a new cluster ID if the source has gone back in time. An example
+		// is a source that was restored from a backup and kept its cluster ID.
 		s.served = s.clusterID + " restored at " + rv.String()
 		s.diverged = 0
 	}

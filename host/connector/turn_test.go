@@ -36,8 +36,8 @@ func (w *world) fewestSent() int {
 	return int(fewest)
 }
 
-// lap makes all readers wait for their next message at the same time. It then lets them
-// receive two messages, and asserts that no reader receives its second message before the
+// lap makes all readers wait for their next message at the same time, and then lets them
+// receive two messages. It asserts that no reader receives its second message before the
 // connector has sent every other reader its first.
 func (w *world) lap(all []syncing) {
 	synctest.Wait()

@@ -23,9 +23,9 @@ type shown struct {
 	Facet   string   // the counted column
 }
 
-// whenComplete is the format of a script that records the state of the page in the same
-// browser task in which the table first shows the given total. The script runs before the
-// scripts of the page.
+// whenComplete is the format of a script that records the state of the page when the table
+// first shows the given total, in the same browser task. The script runs before the scripts
+// of the page.
 const whenComplete = `globalThis.complete = new Promise((resolve) => {
 	const look = () => {
 		if (document.querySelector("[data-total]")?.dataset.total !== "%d") return false;

@@ -278,8 +278,8 @@ func TestReadinessDoesNotWaitForOneObject(t *testing.T) {
 	})
 }
 
-// A token for only some namespaces or resources grants access to neither the metrics nor
-// the reasons in /readyz, because both cover all resources and namespaces.
+// The metrics and the reasons in /readyz cover all resources and namespaces. A token for
+// only some resources or namespaces therefore grants access to neither.
 func TestRestrictedTokensReceiveNeitherMetricsNorReasons(t *testing.T) {
 	o := &objects{answer: healthy}
 	unready := &objects{answer: func(string, *http.Request) (*http.Response, error) { return nil, errors.New("it broke") }}

@@ -9,9 +9,9 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// tempDir is a temporary directory. The process that creates it holds a lock on a file in
-// the directory while the process runs. A killed process leaves its directory behind, and
-// the next process that creates a tempDir removes the leftover.
+// tempDir is a temporary directory. The process that creates the directory holds a lock on
+// a file in it until the process removes the directory or ends. A killed process leaves its
+// directory behind, and the next process that creates a tempDir removes the leftover.
 type tempDir struct {
 	path string
 	lock *fileutil.LockedFile

@@ -13,8 +13,8 @@ import (
 // seats limits concurrent requests. A heavy request takes several seats. A request is
 // refused if its client would afterwards hold more seats than were free before the request.
 // With small requests, one client can therefore take half of the seats, and a second client
-// half of the rest. This leaves seats for other clients. One heavy request may take all
-// free seats.
+// half of the rest. Other clients can use the remaining seats. One heavy request may take
+// all free seats.
 type seats struct {
 	limits *limit.Set
 	limit  *limit.Limit

@@ -114,7 +114,7 @@ func TestP6_P18_AVersionThatIsTooOldIsAnErrorFrameAndTheEnd(t *testing.T) {
 
 // A client whose connection breaks resumes after the last version that it received. The
 // versions of deletions that a relist found are unknown, so a client that resumes after the first
-// of them would miss the second. The server therefore ends the watch instead of sending them.
+// of them would miss the second. The server therefore ends the watch with a 410.
 func TestC3_RelistThatFoundDeletionsEndsTheWatchesOfThoseObjects(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")

@@ -3,8 +3,8 @@ package server
 import "net/http"
 
 // discovery serves discovery requests from clients of /watch. Pages of every origin that
-// may connect to /watch can read the responses. Pages of other origins must send a token,
-// because the CORS headers do not permit cookies.
+// may connect to /watch can read the responses. If authentication is required, pages that
+// another server serves must send a token, because the CORS headers do not permit cookies.
 func (s *Server) discovery(w http.ResponseWriter, r *http.Request) {
 	if err := s.checkOrigin(r); err != nil {
 		http.Error(w, err.Error(), http.StatusForbidden)

@@ -52,8 +52,8 @@ const pages = {
     document.body.append(inspector);
     while (!inspector.shadowRoot.textContent.includes("v1/pods")) await new Promise(requestAnimationFrame);
     return (await pods.list()).items.map(({ metadata }) => metadata.name);`],
-  // Each tab has its own user, because clearPersisted in one tab would end the persistence of the
-  // other tab if both had the same user.
+  // Each tab has its own user. With the same user, the second tab would share the first tab's
+  // engine, whose persistence clearPersisted has ended.
   "./persistence": [`import { connect } from "watchglass";
     import { clearPersisted } from "watchglass/persistence";`, `
     const wg = await connect(url, { identity: crypto.randomUUID(), persist: true });

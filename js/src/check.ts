@@ -1,5 +1,5 @@
 // Checks arguments that untyped programs may pass incorrectly. The engine cannot report these
-// errors, because it closes everything that the program has open after an invalid frame.
+// errors, because an invalid frame makes the engine close everything that the program has open.
 import { badRequest, type WatchglassError } from "./errors.js";
 import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";

@@ -44,7 +44,10 @@ export interface Closed {
 
 export type EngineState = Running | Restarting | Closed;
 
-/** The number of failures that closely followed another one, and the time of the last failure. */
+/**
+ * The number of consecutive failures that each followed another within {@link restartReset}, and
+ * the time of the last failure.
+ */
 interface Failures {
   readonly repeated: number;
   readonly at: number;

@@ -136,7 +136,8 @@ func (r *reading) openAdded(ctx context.Context, cl *client.Client, rows *api.Sc
 	return columns, nil
 }
 
-// checkNames returns an error if an added column has the name of a column or field of the rows.
+// checkNames returns an error if the name of an added column already has a meaning in
+// queries, for example as a column or field of the rows or as an earlier added column.
 func (a *addedColumns) checkNames(rows *api.Schema) error {
 	all := *rows
 	for i, column := range a.columns {

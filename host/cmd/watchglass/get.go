@@ -289,8 +289,8 @@ const retryTime = 15 * time.Second
 
 // firstSync waits until a collection is complete. It fails immediately if no server
 // responds, because a user waits at the terminal. If the server sends Retry-After,
-// firstSync retries for retryTime, because the first reader in a region of an edge must
-// wait until the region has loaded the data.
+// firstSync retries for retryTime. The reason is that the first reader in a region of an
+// edge must wait until the region has loaded the data.
 func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	deadline := time.NewTimer(retryTime)
 	defer deadline.Stop()

@@ -36,8 +36,8 @@ func watchDeletions(client *clientv3.Client) *deletions {
 	return d
 }
 
-// specs maps each resource to JSON members, such as the spec, of the object that fill
-// creates.
+// specs maps resources to JSON members, such as the spec, of the objects that fill creates.
+// The function fill creates no objects of other resources.
 var specs = map[string]string{
 	"v1/pods":                                   `"spec":{"containers":[{"name":"c","image":"example.com/c"}]}`,
 	"v1/nodes":                                  `"spec":{}`,

@@ -196,7 +196,8 @@ func hugeSelectors(ctx context.Context, h *host) {
 	}
 }
 
-// costlySelectors sends selectors with 250 requirements, just below the default limit.
+// costlySelectors sends selectors with 250 requirements each. The default limit of one
+// subscription is 256.
 func costlySelectors(ctx context.Context, h *host) {
 	terms := make([]string, 250)
 	for i := range terms {

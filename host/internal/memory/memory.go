@@ -90,9 +90,9 @@ type Crowd interface {
 }
 
 // Guard measures the memory of the process periodically. It marks max-memory as reached
-// while memory exceeds it, and then until memory falls below resumePercent. After a second
-// above the limit, Guard begins to disconnect readers. Half of the readers of each Crowd
-// always stay connected.
+// once memory exceeds the limit, and until memory falls below resumePercent of the limit.
+// After a second above the limit, Guard begins to disconnect readers. Half of the readers
+// of each Crowd always stay connected.
 type Guard struct {
 	Limits *limit.Set
 	Crowds []Crowd

@@ -53,8 +53,8 @@ func LoadClaims(root string) (*Claims, error) {
 	return c, nil
 }
 
-// Check returns an error if a mutant is not claimed by any test, scenario or simulation, or
-// if a scenario lists no rules or no mutants.
+// Check returns an error if there is a mutant that no test, scenario or simulation claims.
+// It also returns an error if a scenario lists no rules or no mutants.
 func (c *Claims) Check() error {
 	for _, m := range c.Mutants {
 		if len(m.Tests) == 0 && m.Seeds == 0 && len(c.Scenarios[m.Name]) == 0 {

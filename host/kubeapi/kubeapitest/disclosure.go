@@ -18,8 +18,8 @@ import (
 )
 
 // Probe is a client that may read one namespace. It sends requests of all kinds, including
-// forbidden and malformed ones, and fails the test if a response contains a sentinel that
-// was planted in another namespace.
+// forbidden and malformed ones. It fails the test if a response contains a sentinel that was
+// planted in another namespace.
 type Probe struct {
 	*testing.T
 	// Do sends a request and returns the response without decompressing it.

@@ -121,7 +121,7 @@ func (v *Verifier) fetchKeys(ctx context.Context, from string) ([]jose.JSONWebKe
 }
 
 // parseKeys returns the public signing keys of a JWK set. It skips all other keys. RFC 7517
-// requires this for keys of unknown types.
+// recommends that programs skip keys of unknown types.
 func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`

@@ -127,9 +127,9 @@ func (st *stream) current() error {
 	return st.note(st.sink.Progress(st.at.At))
 }
 
-// flush passes the queued changes to the sink. Once per watch, it also reports progress,
-// as soon as a change is newer than the server's version when the watch was requested.
-// Without this report, readers would wait for a bookmark.
+// flush passes the queued changes to the sink. Once per watch, it also reports progress, as
+// soon as a change is newer than st.at.Newest. The client determines that version after it
+// has requested the watch. Without this report, readers would wait for a bookmark.
 func (st *stream) flush() error {
 	if len(st.changes) == 0 || st.err != nil {
 		return st.err

@@ -55,8 +55,8 @@ export class Alarm {
     const now = Date.now();
     const next = Math.min(...wanted.map(([, millis]) => millis));
     const near = next - now <= nearMillis;
-    // Keep a stored alarm that fires too early, and set it again when it fires. The alarm is then
-    // written only when it fires, not with every message.
+    // Keep a stored alarm that fires no later than needed, and set it again when it fires. The
+    // alarm is then written when it fires, not with every message.
     if (!near && this.#stored > now && this.#stored <= next) return;
     if (near) {
       this.#timer = setTimeout(() => this.#check(), Math.max(0, next - now));

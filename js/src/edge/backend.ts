@@ -233,9 +233,9 @@ export class Backend {
   }
 
   /**
-   * Opens the collection of a resource, waits for its schema, and returns its ID. The engine holds
-   * back requests that arrive before the schema, so a request that times out would remain in the
-   * engine.
+   * Opens the collection of a resource, waits for its schema, and returns its ID. If a request were
+   * sent earlier and timed out, the engine would keep the request until the schema arrives or
+   * cannot arrive.
    */
   async #described(resource: string): Promise<number> {
     const { id, schema } = this.#hold(resource);

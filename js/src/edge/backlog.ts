@@ -66,8 +66,8 @@ export class Backlog<R extends Account> {
 
   /**
    * Yields the readers to ping, if the bytes of readers without an unanswered Ping exceed half of
-   * the limit. Readers with the most bytes come first. It stops when the remaining bytes are at
-   * most a quarter of the limit.
+   * the limit. Readers with the most bytes come first, until the readers without an unanswered
+   * Ping have at most a quarter of the limit.
    */
   *pings(now: number): Generator<[reader: R, mark: number], void, void> {
     if (this.#unpinged <= this.#room / 2) return;

@@ -14,7 +14,7 @@ import { closeSocket, expired, protocolBroken, send, setAttachment, tooLong, upg
 
 const tag = "feed";
 
-/** The state that is attached to a connector's socket while the object hibernates. */
+/** The attachment of a connector's socket, which remains while the object is not in memory. */
 interface Feed {
   since: number;
   resources: string[];

@@ -43,8 +43,8 @@ export interface SubscriptionChange {
 
 /**
  * Counts the frames of a reader's message and the subscriptions that they begin, and returns the
- * subscriptions that begin or end. In an invalid message, it counts only the frames before the
- * first invalid one. The engine refuses such a message.
+ * subscriptions that begin or end. In an invalid message, the function counts only the frames up to
+ * the first invalid one. The engine refuses such a message.
  */
 export function countFrames(message: Uint8Array): { frames: number; subscriptions: number; changes: SubscriptionChange[] } {
   const count = { frames: 0, subscriptions: 0, changes: [] as SubscriptionChange[] };

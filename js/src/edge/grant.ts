@@ -3,7 +3,7 @@ import { status } from "./refusal.js";
 
 /**
  * The header with the grant of a request. The edge's Worker sets this header after it has verified
- * a token, and replaces one that a client has sent.
+ * a token, and replaces any such header in a client's request.
  */
 export const grantHeader = "x-watchglass-grant";
 

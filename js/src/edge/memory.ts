@@ -8,7 +8,7 @@ const emptyBytes = 4 << 20;
  * in proportion to the live heap.
  */
 const perByte = 2.5;
-/** The minimum milliseconds between two replacements of a module that do not drop data. */
+/** The minimum time from a module replacement to the next that drops no data, in milliseconds. */
 export const restartMillis = 60_000;
 
 export interface Taken {
