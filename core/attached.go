@@ -1,6 +1,7 @@
 package core
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -166,18 +167,38 @@ func (r *attached) Collection(asked *session.Request) (*session.Collection, *api
 		why = b.reflector.Bodies().Left()
 	}
 	if why != nil {
-		b.idleSince = min(b.idleSince, e.now) // do not retain it for a retry
+		clear(b.awaited) // do not retain it for a retry
 		return nil, why
 	}
 	if !b.reflector.SchemaKnown() || !b.reflector.Bodies().Complete() {
-		b.idleSince = e.now + comeAgainMillis - lingerMillis
+		b.await(r.id, e.now)
 		status := api.Unavailable("the collection is being opened; subscribe again later")
 		status.RetryAfterSeconds = 1
 		return nil, status
 	}
+	delete(b.awaited, r.id)
 	b.users++
 	r.serving = append(r.serving, serving{f.Subscription, b})
 	return b.serve(), nil
+}
+
+// await retains the collection for an attached reader that was asked to retry.
+func (b *sharedCollection) await(reader uint32, now int64) {
+	if b.awaited == nil {
+		b.awaited = map[uint32]int64{}
+	}
+	maps.DeleteFunc(b.awaited, func(_ uint32, until int64) bool { return until <= now })
+	b.awaited[reader] = now + comeAgainMillis
+}
+
+// idleUntil returns the time at which a collection without users is closed, and whether it is
+// retained at the given time for a reader that was asked to retry.
+func (b *sharedCollection) idleUntil(now int64) (until int64, awaited bool) {
+	until = b.idleSince + lingerMillis
+	for _, at := range b.awaited {
+		until, awaited = max(until, at), awaited || now < at
+	}
+	return until, awaited
 }
 
 func (r *attached) mayRead(f *wire.Subscribe) bool {
@@ -213,8 +234,7 @@ func (r *attached) reconcile() {
 		if r.session.Has(s.subscription) {
 			return false
 		}
-		s.shared.users--
-		s.shared.idleSince = r.engine.now
+		s.shared.unuse(r.engine)
 		return true
 	})
 }

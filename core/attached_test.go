@@ -184,6 +184,33 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 	}
 }
 
+// A collection that was opened for a reader is retained until the reader subscribes again, even
+// if another reader has used and left the collection since. Otherwise readers that come and go
+// would make the engine open the collection again and again, and refuse the first reader forever.
+func TestCollectionIsRetainedForAReaderThatRetries(t *testing.T) {
+	r := newRig(t)
+	r.load(3)
+	waits := r.leaf(7, 1<<20)
+	waits.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.NotEqual(t, api.StateLive, waits.state().State, "the first response asks for a retry")
+
+	leaves := r.leaf(8, 1<<20)
+	leaves.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.Equal(t, api.StateLive, leaves.state().State)
+	leaves.do(&wire.CloseCollection{Collection: 1})
+	leaves.wait(lingerMillis + 1) // its engine retains the collection, too
+	leaves.wait(lingerMillis + 1)
+	require.EqualValues(t, 1, r.inspect("readers"))
+	require.EqualValues(t, 1, r.inspect("subscriptions"))
+
+	waits.wait(1500)
+	require.Equal(t, api.StateLive, waits.state().State)
+
+	r.step(&wire.DetachReader{Reader: 7})
+	r.later(lingerMillis + 1) // no reader is expected to return
+	require.Zero(t, r.inspect("subscriptions"))
+}
+
 // objects returns the resource version of each object of the connector, by key.
 func (b backend) objects() map[string]uint64 {
 	all := map[string]uint64{}

@@ -26,7 +26,10 @@ type sharedCollection struct {
 	views     *view.Set           // of the cacher that rows returns
 	served    *session.Collection // of the cacher; nil before the first session
 	users     int
-	idleSince int64 // when the last user left, or a later time while a reader is asked to retry
+	idleSince int64 // when the last user left
+	// awaited contains, by attached reader that was asked to retry, until when the
+	// collection is retained for that reader.
+	awaited map[uint32]int64
 	// pending contains the callbacks of requests that wait for the schema. Each is called
 	// once, with nil or with the reason why the schema will not arrive.
 	pending []func(*api.Status)
@@ -288,7 +291,8 @@ func (b *sharedCollection) settleIncomplete(status *api.Status) {
 func (b *sharedCollection) nextTick() int64 {
 	next := earlier(b.reflector.NextTick(), b.cacher.NextTick())
 	if b.users == 0 {
-		next = earlier(next, b.idleSince+lingerMillis)
+		until, _ := b.idleUntil(0)
+		next = earlier(next, until)
 	}
 	return next
 }
@@ -328,8 +332,8 @@ func (e *Engine) dropIdle() {
 		return
 	}
 	e.drop(func(b *sharedCollection) bool {
-		awaited := e.now < b.idleSince // a reader was asked to retry
-		return !awaited && (e.now >= b.idleSince+lingerMillis || b.tooLarge())
+		until, awaited := b.idleUntil(e.now)
+		return e.now >= until || !awaited && b.tooLarge()
 	})
 	if len(e.sharedCollections) == 0 {
 		e.origin.close(api.Unavailable("no collection is open"))

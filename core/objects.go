@@ -180,8 +180,7 @@ func (s objectSources) Open(id objcache.ID, minimum objcache.Version) objcache.S
 // Close implements objcache.Upstream.
 func (s objectSources) Close(source objcache.Source) {
 	if b, ok := source.(*sharedCollection); ok {
-		b.users--
-		b.idleSince = s.engine.now
+		b.unuse(s.engine)
 	}
 }
 
