@@ -316,7 +316,7 @@ func TestEngine_answers_a_ping(t *testing.T) {
 }
 
 // The state of a collection contains the time of the next connection attempt.
-// Reconnect makes the attempt immediately, even while authorization is missing.
+// Reconnect makes that attempt immediately, even after a refusal.
 func TestEngine_reports_the_next_attempt(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

@@ -11,7 +11,7 @@ type Served struct {
 	*Collection
 }
 
-// Serve returns the collection of a cacher.
+// Serve returns a new collection that serves c, together with c.
 func Serve(c *cacher.Cacher) *Served { return &Served{c, NewCollection(c)} }
 
 // ControlBytes returns the size of the pending responses.

@@ -276,7 +276,7 @@ func (h *huffman) long(bits uint64) uint {
 
 // block decodes the literals and copies of a block, and reports whether they are valid.
 // Decoding an initial snapshot spends most of its time in this loop. The loop therefore
-// keeps its state in local variables and calls no function for a short code.
+// keeps its state in local variables and looks up a short code without a function call.
 func (f *inflater) block() bool {
 	src, dst := f.src, f.dst
 	bits, n, s, d := f.bits, f.n, f.s, f.d

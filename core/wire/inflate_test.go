@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// deflated compresses the pieces to one deflate stream, with a flush after each piece.
+// deflated compresses the pieces into one deflate stream, with a flush after each piece.
 func deflated(t testing.TB, level int, pieces ...[]byte) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -43,7 +43,7 @@ type Aggregate struct {
 
 const minAggregate = 25
 
-// Edit is one step through the rows of a window, from top to bottom. An edit skips Keep
+// Edit is one edit of the rows of a window. Edits apply from top to bottom. Each skips Keep
 // rows, removes the next Remove rows, and inserts the rows of Insert. A changed row is
 // removed and inserted again. Rows after the last edit are unchanged.
 type Edit struct {

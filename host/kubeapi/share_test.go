@@ -43,7 +43,8 @@ func requireTooMany(t *testing.T, r *http.Response, l *limit.Limit) {
 	assert.Contains(t, a.text, l.Name)
 }
 
-// Requests that wait for a resource version do not use seats of other requests.
+// Requests that wait for a resource version do not occupy the seats of requests
+// that can be served at once.
 func TestRequestsThatWaitForAVersionDoNotDelayOthers(t *testing.T) {
 	token := base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":99999999,"start":"a/b\u0000"}`))
 	for _, query := range []string{
@@ -179,7 +180,8 @@ func TestHeaviestListUsesAllSeats(t *testing.T) {
 	})
 }
 
-// Requests that wait for the first list of a resource do not use seats of other requests.
+// Requests that wait for the first list of a resource do not occupy the seats of requests
+// that can be served at once.
 func TestRequestsThatWaitForAListDoNotDelayOthers(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		require.Equal(t, 200, w.get("/api/v1/nodes").StatusCode)

@@ -38,7 +38,7 @@ export class ConnectionState {
   }
 
   /**
-   * Draws the pill and the banner for a status. It hides the banner if the page has no rows that
+   * Draws the pill and the banner for a status. Hides the banner if the page has no rows that
    * could be outdated.
    */
   draw(status: Condition, now: number, hasRows: boolean): void {

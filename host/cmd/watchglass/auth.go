@@ -105,8 +105,8 @@ func (f *authFlags) clusterPolicy(auth string, up *upstream, limits *limit.Set, 
 	return f.withCookie(src.Policy(limits), limits), nil
 }
 
-// check returns an error if a flag conflicts with the value of --auth, or a required flag
-// is missing.
+// check returns an error if the value of --auth is unknown, another flag conflicts with it,
+// or a required flag is missing.
 func (f *authFlags) check(auth string) error {
 	switch {
 	case !slices.Contains([]string{authNone, authToken, authKube, authProxy, authOIDC}, auth):

@@ -43,7 +43,7 @@ func warnReadable(log *slog.Logger, flag, path string) {
 		"flag", flag, "file", path, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
 }
 
-// warn logs a warning for each way in which the flags expose tokens or the TLS key.
+// warn logs a warning for each way in which others may learn a token or the TLS key.
 func (f *authFlags) warn(log *slog.Logger, l listeners) {
 	if f.weakness != "" {
 		log.Warn("the token can be guessed; "+makeToken, "flag", "--token-file", "reason", f.weakness)

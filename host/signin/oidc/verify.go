@@ -25,7 +25,7 @@ const (
 	reserved         = "system:"
 )
 
-// Verify returns the user of a token, or a refusal, which does not contain the token. The
+// Verify returns the user of a token, or an error status that does not contain the token. The
 // token must be verified again no later than the user's ReviewAt.
 func (v *Verifier) Verify(ctx context.Context, token string) (*access.User, *api.Status) {
 	if refused := v.checkForm(token); refused != nil {
