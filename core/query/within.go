@@ -19,7 +19,7 @@ var littleEndian = func() bool {
 	return *(*byte)(unsafe.Pointer(&one)) == 1
 }()
 
-// lowerAll replaces each ASCII letter of a text with its lower case, eight bytes at once.
+// lowerAll replaces each ASCII capital letter of a text with its lower case, eight bytes at once.
 func lowerAll(text []byte) {
 	i := 0
 	for ; i+8 <= len(text); i += 8 {
