@@ -15,6 +15,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
 )
 
 const podManifest = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":"shop","labels":{"app":"web"}},
@@ -25,7 +27,9 @@ var address = regexp.MustCompile(`http://\S+`)
 // The dashboard shows a real cluster after a user runs one command. Its rows appear,
 // change and disappear, even after a restart of the server.
 func TestTheDashboardShowsARealCluster(t *testing.T) {
-	shared.must(t, http.MethodPost, "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`)
+	_, err := shared.put(api.Resource{Version: "v1", Name: "namespaces"}, "shop", []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`))
+	require.NoError(t, err)
+	t.Cleanup(func() { shared.must(t, http.MethodDelete, "/api/v1/namespaces/shop/pods?gracePeriodSeconds=0", "") })
 	for i := range 30 {
 		shared.must(t, http.MethodPost, "/api/v1/namespaces/shop/pods", fmt.Sprintf(podManifest, fmt.Sprint("web-", i)))
 	}
