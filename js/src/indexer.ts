@@ -12,7 +12,7 @@ import type { CallOptions, Collection, Row, Schema, Selectors, Status, ViewState
  *
  * The name is a column, a field or a label as in queries, such as `"Restarts"`,
  * `"spec.nodeName"`, `"labels[app]"`, `"owner"` or `"namespace"`. Values are strings as
- * in {@link Group.values}: "" if the row has no value, and milliseconds for times.
+ * in `Group.values`: "" if the row has no value, and milliseconds for times.
  *
  * A function returns one value, several, or undefined for none. It must return the same values for
  * the same row. If it throws, the error is reported as uncaught, and the index omits the row.
