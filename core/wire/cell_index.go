@@ -47,8 +47,7 @@ func (x *CellIndex) Read(e Envelope) {
 }
 
 // endOfColumn returns the end of the column at an offset, or zero if reader.skipColumns must
-// find it. It assumes that the envelope is valid, so the end may be beyond the cells if it is
-// not.
+// find it. In an invalid envelope, the end may be beyond the cells.
 func endOfColumn(b []byte, off int) int {
 	if off+1 >= len(b) {
 		return 0
