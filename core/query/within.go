@@ -1,23 +1,14 @@
 package query
 
 import (
-	"math/bits"
+	"bytes"
 	"unsafe"
 )
 
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
-	// loadAhead is the number of bytes that within reads at once: eight bytes from each
-	// of two adjacent positions.
-	loadAhead = 9
 )
-
-// littleEndian reports whether the lowest byte of a number comes first in memory.
-var littleEndian = func() bool {
-	one := uint16(1)
-	return *(*byte)(unsafe.Pointer(&one)) == 1
-}()
 
 // lowerAll replaces each ASCII capital letter of a text with its lower case, eight bytes at once.
 func lowerAll(text []byte) {
@@ -34,30 +25,41 @@ func lowerAll(text []byte) {
 	}
 }
 
-// within reports whether a text contains a word, which must not be empty. It compares the
-// first two bytes of the word at eight positions at once, which takes an eighth of the
-// time of separate comparisons.
+// within reports whether a text contains a word, which must not be empty.
 func within(text []byte, word string) bool {
-	last := len(text) - len(word)
-	i := 0
-	if littleEndian && len(word) > 1 {
-		first, second := lowBits*uint64(word[0]), lowBits*uint64(word[1])
-		at := unsafe.Pointer(unsafe.SliceData(text))
-		for ; i <= last && i+loadAhead <= len(text); i += 8 {
-			// A byte of "both" is zero where the text contains the first two bytes of the
-			// word.
-			both := *(*uint64)(unsafe.Add(at, i)) ^ first | *(*uint64)(unsafe.Add(at, i+1)) ^ second
-			for found := (both - lowBits) &^ both & highBits; found != 0; found &= found - 1 {
-				if p := i + bits.TrailingZeros64(found)/8; p <= last && borrow(text[p:p+len(word)]) == word {
-					return true
-				}
-			}
-		}
+	switch {
+	case len(word) > len(text):
+		return false
+	case len(word) == 1:
+		return bytes.IndexByte(text, word[0]) >= 0
 	}
-	for ; i <= last; i++ {
-		if text[i] == word[0] && borrow(text[i:i+len(word)]) == word {
+	for from := 0; ; from++ {
+		if from = pairAt(text, from, word[0], word[1]); from < 0 || from+len(word) > len(text) {
+			return false
+		}
+		if len(word) == 2 || borrow(text[from+2:from+len(word)]) == word[2:] {
 			return true
 		}
 	}
-	return false
+}
+
+// pairAt returns the first index, from the given one on, at which a text contains two adjacent
+// bytes. It returns -1 if there is none. The text must have at least two bytes, and the index
+// must not exceed its length.
+//
+// In the shipped module, vector instructions replace this function (see package strip). The
+// replacement depends on this signature. Tests run both versions of this function.
+//
+//go:noinline
+func pairAt(text []byte, from int, first, second byte) int {
+	for i := from; i+1 < len(text); i++ {
+		n := bytes.IndexByte(text[i:len(text)-1], first)
+		if n < 0 {
+			return -1
+		}
+		if i += n; text[i+1] == second {
+			return i
+		}
+	}
+	return -1
 }

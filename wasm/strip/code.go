@@ -52,11 +52,12 @@ func get(local byte) code             { return code{opLocalGet, local} }
 func set(local byte, value code) code { return join(value, code{opLocalSet, local}) }
 
 // Loads and stores add a constant offset to the address in a local. They assume no
-// alignment. load1 zero-extends a byte, and store8 zero-extends a 32-bit value.
+// alignment. load1 zero-extends a byte, store8 zero-extends a 32-bit value, and storeSigned8
+// sign-extends it.
 
-func load1(local, offset byte) code { return code{opLocalGet, local, 0x2d, 0, offset} }
-func load4(local, offset byte) code { return code{opLocalGet, local, 0x28, 0, offset} }
-func load16(local byte) code        { return code{opLocalGet, local, 0xfd, 0, 0, 0} }
+func load1(local, offset byte) code  { return code{opLocalGet, local, 0x2d, 0, offset} }
+func load4(local, offset byte) code  { return code{opLocalGet, local, 0x28, 0, offset} }
+func load16(local, offset byte) code { return code{opLocalGet, local, 0xfd, 0, 0, offset} }
 
 func store1(local, offset byte, value code) code {
 	return join(get(local), value, code{0x3a, 0, offset})
@@ -68,6 +69,10 @@ func store4(local, offset byte, value code) code {
 
 func store8(local, offset byte, value code) code {
 	return join(get(local), value, code{0xad, 0x37, 0, offset})
+}
+
+func storeSigned8(local, offset byte, value code) code {
+	return join(get(local), value, code{0xac, 0x37, 0, offset})
 }
 
 // The first global is Go's stack pointer.

@@ -36,9 +36,9 @@
 //     the same values for each of these calls (shorten.go).
 //   - It removes blocks whose end is neither the target of a branch nor a point where a
 //     suspended function resumes (blocks.go).
-//   - It implements two functions with vector instructions, which Go's compiler does not
-//     use. They search for a byte and for the end of a JSON value (vectors.go, in the
-//     notation of code.go).
+//   - It implements three functions with vector instructions, which Go's compiler does not
+//     use. They search for a byte, for two adjacent bytes and for the end of a JSON value
+//     (vectors.go, in the notation of code.go).
 //
 // # Stack traces
 //

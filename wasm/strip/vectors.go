@@ -3,12 +3,13 @@ package strip
 import "encoding/binary"
 
 // WebAssembly has vector instructions for sixteen bytes, but Go's compiler does not use
-// them. This file therefore contains vector code for the two functions that process most
-// bytes of a document. The vector code replaces the compiled code. The tests run both
-// versions on the same bytes and compare the results.
+// them. This file therefore contains vector code for the functions that process most bytes
+// of a document, and of the search texts of rows. The vector code replaces the compiled
+// code. The tests run both versions on the same bytes and compare the results.
 var vectorized = map[string]code{
 	"memchr": memchr(), // implements bytes.IndexByte
 	"github.com/watchglass/watchglass/core/objectjson.(*Span).words": words(),
+	"github.com/watchglass/watchglass/core/query.pairAt":             pairAt(),
 }
 
 // vectorize replaces the code of functions. The map codes contains the new code, by
@@ -47,7 +48,7 @@ func (m *module) vectorize(codes map[uint64]code, total int) error {
 func memchr() code {
 	const at, char, end, marks, chars = 0, 1, 2, 3, 4
 	left := i32(sub, get(end), get(at))
-	mark := set(marks, bitmask(equal(load16(at), get(chars))))
+	mark := set(marks, bitmask(equal(load16(at, 0), get(chars))))
 	found := i32(add, get(at), i32(ctz, get(marks)))
 	return routine(1, 1,
 		set(end, i32(add, get(at), get(end))), // before, end was the length
@@ -123,7 +124,7 @@ func words() code {
 		set(closes, splat(number('}'))),
 		block(loop(
 			branchIf(1, i32(above, get(at), get(last))),
-			set(bytes, load16(at)),
+			set(bytes, load16(at, 0)),
 
 			// In a run of backslashes, every other one is escaped. If the run begins at
 			// an even position, the escaped ones are at odd positions, and otherwise at
@@ -176,5 +177,67 @@ func words() code {
 		store1(stack, resultComplete, i32(zero, get(depth))),
 		setStackPointer(i32(add, get(stack), number(returnSize))),
 		number(0),
+	)
+}
+
+// pairAt returns the code of a function with Go's calling convention, like words. Its
+// arguments are a text, the index at which the search begins, and the two bytes. Its result
+// is the index of the first byte, or -1. Vectors contain only bytes of the text, so the last
+// vector may overlap the previous one. A text of less than seventeen bytes is searched
+// without vectors.
+func pairAt() code {
+	const (
+		resume = iota // the resume point of a suspended function
+		stack         // address of the stack
+		text          // address of the text
+		at            // address of the next sixteen pairs
+		last          // address of the last sixteen pairs
+		marks         // a bit for each pair that is found
+		// Vectors:
+		firsts
+		seconds
+
+		locals, vectors = firsts - 1, seconds - firsts + 1
+	)
+	const returnSize, argText, argLength, argFrom, argFirst, argSecond, result = 8, 8, 16, 32, 40, 41, 48
+	pairs := func(at byte) code {
+		return i32(and, bitmask(equal(load16(at, 0), get(firsts))), bitmask(equal(load16(at, 1), get(seconds))))
+	}
+	finish := func(index code) code {
+		return join(
+			storeSigned8(stack, result, index),
+			setStackPointer(i32(add, get(stack), number(returnSize))),
+			number(0), leave,
+		)
+	}
+	return routine(locals, vectors,
+		set(stack, stackPointer),
+		set(text, load4(stack, argText)),
+		set(at, i32(add, get(text), load4(stack, argFrom))),
+		set(last, i32(sub, i32(add, get(text), load4(stack, argLength)), number(17))),
+		set(firsts, splat(load1(stack, argFirst))),
+		set(seconds, splat(load1(stack, argSecond))),
+		block(loop(
+			branchIf(1, i32(above, get(at), get(last))),
+			set(marks, pairs(at)),
+			when(get(marks), finish(i32(add, i32(sub, get(at), get(text)), i32(ctz, get(marks))))),
+			set(at, i32(add, get(at), number(16))),
+			branch(0),
+		)),
+		when(i32(below, get(last), get(text)),
+			loop(
+				when(i32(above, get(at), i32(add, get(last), number(15))), finish(number(-1))),
+				when(i32(and, i32(same, load1(at, 0), load1(stack, argFirst)), i32(same, load1(at, 1), load1(stack, argSecond))),
+					finish(i32(sub, get(at), get(text))),
+				),
+				set(at, i32(add, get(at), number(1))),
+				branch(0),
+			),
+		),
+		// The pairs before at were searched already.
+		set(marks, i32(and, pairs(last), i32(shl, number(-1), i32(sub, get(at), get(last))))),
+		when(get(marks), finish(i32(add, i32(sub, get(last), get(text)), i32(ctz, get(marks))))),
+		finish(number(-1)),
+		number(0), // never reached, but validation requires a result
 	)
 }

@@ -6,8 +6,10 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 
 	"github.com/watchglass/watchglass/core/objectjson"
+	"github.com/watchglass/watchglass/core/query"
 )
 
 // findBytes searches blocks of memory for a byte that also occurs directly before and
@@ -36,6 +38,33 @@ func findBytes() {
 			}
 		}
 		fmt.Println("bytes", length, found, digest.Sum64())
+	}
+}
+
+// findWords searches texts for words that also occur across the start and the end of the text.
+func findWords() {
+	chance := rand.New(rand.NewPCG(1, 7))
+	for length := range 70 {
+		digest, found := fnv.New64a(), 0
+		for range 500 {
+			word := "wo-rk"[:2+chance.IntN(4)]
+			memory := []byte(strings.Repeat(word, 50))
+			start := chance.IntN(20)
+			text := memory[start : start+length]
+			for i := range text {
+				text[i] = word[chance.IntN(len(word))]
+			}
+			search, status := query.ParseSearch(word)
+			if status != nil {
+				panic(status.Message)
+			}
+			matches := search.MatchesText(text, 0, 0)
+			if matches {
+				found++
+			}
+			fmt.Fprint(digest, matches)
+		}
+		fmt.Println("words", length, found, digest.Sum64())
 	}
 }
 

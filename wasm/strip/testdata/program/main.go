@@ -22,6 +22,7 @@ func main() {
 		goroutines()
 	case "find":
 		findBytes()
+		findWords()
 		findEnds()
 	case "panic":
 		var nobody *value
