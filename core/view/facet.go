@@ -24,15 +24,23 @@ type facet struct {
 	width      float64 // width of intervals, or zero
 	labels     bool    // an operand reads labels
 	groups     map[string]*group
+	rows       uint64 // of all groups
 	created    uint32 // number of groups created so far
 	aggregates []aggregate
+	// list contains the groups in any order.
+	list []*group
+	// top contains the groups that were reported last, sorted by value. regrouped means that
+	// groups were created or removed since.
+	top       []*group
+	regrouped bool
 	// changed means that shown is outdated.
 	changed bool
 	shown   wire.FacetCounts
 	last    *group // group of the row that was counted last
 	// Buffers.
-	key []byte
-	top []*group
+	key    []byte
+	counts []uint64
+	ties   []*group
 }
 
 // group is the set of rows with one value, or one pair of values.
@@ -42,6 +50,7 @@ type group struct {
 	rows uint64
 	// number identifies the group within the facet.
 	number uint32
+	index  int // in facet.list
 	sums   []sum
 }
 
@@ -77,7 +86,7 @@ func newFacets(arena *store.Arena, parsed []query.Facet, requested []wire.Facet)
 // reset removes all groups, and returns the previous ones.
 func (f *facet) reset() map[string]*group {
 	before := f.groups
-	f.groups, f.changed, f.last = map[string]*group{}, true, nil
+	f.groups, f.list, f.rows, f.regrouped, f.changed, f.last = map[string]*group{}, nil, 0, true, true, nil
 	for i := range f.aggregates {
 		f.aggregates[i].order.Load(nil)
 	}
@@ -160,8 +169,9 @@ func textOf(o *query.Operand, row *query.Row) string {
 func (f *facet) count(id store.ID, row *query.Row, by int) {
 	f.changed = true
 	g := f.group(row)
+	f.rows += uint64(by)
 	if g.rows += uint64(by); g.rows == 0 {
-		delete(f.groups, g.key)
+		f.remove(g)
 	}
 	for i := range f.aggregates {
 		f.aggregates[i].count(id, row, g.number, &g.sums[i], by)
@@ -185,10 +195,20 @@ func (f *facet) group(row *query.Row) *group {
 	if g == nil {
 		f.created++
 		g = &group{key: lite.Clone(key), then: then, number: f.created, sums: make([]sum, len(f.aggregates))}
-		f.groups[g.key] = g
+		g.index = len(f.list)
+		f.groups[g.key], f.list, f.regrouped = g, append(f.list, g), true
 	}
 	f.last = g
 	return g
+}
+
+// remove removes a group that has no rows.
+func (f *facet) remove(g *group) {
+	delete(f.groups, g.key)
+	last := len(f.list) - 1
+	f.list[g.index], f.list[last].index = f.list[last], g.index
+	f.list[last] = nil // release the reference
+	f.list, f.regrouped = f.list[:last], true
 }
 
 // report returns the most frequent values, sorted by value, and totals of the other
@@ -198,14 +218,10 @@ func (f *facet) report() wire.FacetCounts {
 		return f.shown
 	}
 	f.changed = false
-	f.top = f.top[:0]
-	counts := wire.FacetCounts{Values: f.shown.Values[:0]}
-	for _, g := range f.groups {
-		counts.OtherRows += g.rows
-		f.top = insertTop(f.top, g, f.limit)
+	if f.regrouped || len(f.list) > f.limit {
+		f.chooseTop()
 	}
-	counts.OtherValues = uint64(len(f.groups) - len(f.top))
-	lite.Sort(f.top, func(a, b **group) bool { return (*a).precedes(*b) })
+	counts := wire.FacetCounts{Values: f.shown.Values[:0], OtherRows: f.rows, OtherValues: uint64(len(f.list) - len(f.top))}
 	for _, g := range f.top {
 		counts.OtherRows -= g.rows
 		c := wire.Count{Rows: g.rows}
@@ -219,33 +235,60 @@ func (f *facet) report() wire.FacetCounts {
 	return counts
 }
 
-func (g *group) values() (value, then string) {
-	value, then = g.key[:g.then], g.key[g.then:]
-	return value, then[:max(len(then)-pairLength, 0)]
+// chooseTop sets top to the most frequent groups. It prefers smaller values among equally
+// frequent ones.
+func (f *facet) chooseTop() {
+	f.regrouped, f.top, f.ties = false, f.top[:0], f.ties[:0]
+	rows := f.leastRows()
+	for _, g := range f.list {
+		switch {
+		case g.rows > rows:
+			f.top = append(f.top, g)
+		case g.rows == rows:
+			f.ties = append(f.ties, g)
+		}
+	}
+	rest := f.limit - len(f.top)
+	if rest < len(f.ties) {
+		lite.Sort(f.ties, func(a, b **group) bool { return (*a).precedes(*b) })
+		f.ties = f.ties[:rest]
+	}
+	f.top = append(f.top, f.ties...)
+	lite.Sort(f.top, func(a, b **group) bool { return (*a).precedes(*b) })
 }
 
-func (g *group) precedes(o *group) bool {
-	value, then := g.values()
-	otherValue, otherThen := o.values()
-	return value < otherValue || value == otherValue && then < otherThen
-}
-
-// insertTop inserts a group into a list of at most limit groups, the most frequent first.
-func insertTop(top []*group, g *group, limit int) []*group {
-	lo, hi := 0, len(top)
+// leastRows returns the least number that at most as many groups exceed as the facet reports.
+func (f *facet) leastRows() uint64 {
+	f.counts = f.counts[:0]
+	var lo, hi uint64
+	for _, g := range f.list {
+		f.counts = append(f.counts, g.rows)
+		hi = max(hi, g.rows)
+	}
 	for lo < hi {
-		mid := (lo + hi) / 2
-		if t := top[mid]; t.rows > g.rows || t.rows == g.rows && t.precedes(g) {
+		mid, more := lo+(hi-lo)/2, 0
+		for _, n := range f.counts {
+			if n > mid {
+				more++
+			}
+		}
+		if more > f.limit {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo == limit {
-		return top
-	}
-	if len(top) == limit {
-		top = top[:limit-1]
-	}
-	return lite.Insert(top, lo, g)
+	return lo
+}
+
+func (g *group) values() (value, then string) {
+	value, then = g.key[:g.then], g.key[g.then:]
+	return value, then[:max(len(then)-pairLength, 0)]
+}
+
+//go:noinline
+func (g *group) precedes(o *group) bool {
+	value, then := g.values()
+	otherValue, otherThen := o.values()
+	return value < otherValue || value == otherValue && then < otherThen
 }
