@@ -70,7 +70,6 @@ type Engine struct {
 	packed  []byte // buffer for the packed base of a body
 	base    []byte // buffer for a decoded base
 	plain   []byte
-	patch   wire.ViewPatch
 }
 
 // New returns an engine for a connector, or for the Kubernetes API that the

@@ -181,10 +181,11 @@ func (v *liveView) report(e *Engine, out []byte) []byte {
 		return out // relate is called once the view has its rows
 	}
 	v.relate(e)
-	if !v.view.Patch(&e.patch) {
+	var patch wire.ViewPatch
+	if !v.view.Patch(&patch) {
 		return out
 	}
-	e.patch.View, v.sent = v.id, true
-	v.query.Offset = e.patch.Offset // an anchor may have changed the offset
-	return e.patch.Append(out)
+	patch.View, v.sent = v.id, true
+	v.query.Offset = patch.Offset // an anchor may have changed the offset
+	return patch.Append(out)
 }
