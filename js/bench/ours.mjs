@@ -53,8 +53,7 @@ export class Ours {
 
   /** Feeds one message from the connector. */
   receive(data) {
-    this.#grant();
-    this.send({ type: "StreamData", stream, data });
+    this.pass(stream, data);
   }
 
   /** Removes and returns the first pending request whose path has this prefix. */
