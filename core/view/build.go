@@ -28,7 +28,6 @@ type build struct {
 	cursor  api.Key  // key of the last scanned object; "" before the first
 	scanned bool     // all objects are scanned
 	ids     []store.ID
-	levels  []levelBuild
 	tasks   []sortTask
 	// moved are the rows whose position in ids is wrong, in any order.
 	moved   []store.ID
@@ -63,14 +62,14 @@ func (v *View) rowCost() int {
 	return cost
 }
 
-// Building reports whether the view is still evaluating all objects.
-func (v *View) Building() bool { return v.build != nil }
+// Building reports whether the view must evaluate all objects, or is still doing so.
+func (v *View) Building() bool { return v.build != nil || v.full() }
 
 // Build continues the evaluation of all objects until it is complete, or until it has done
 // about the given work, in units of about 10 ns. It returns the unused work. Every call with
 // positive work makes progress.
 func (v *View) Build(work int) int {
-	for v.build != nil && work > 0 {
+	for v.Building() && work > 0 {
 		work -= v.step(work)
 	}
 	return work
@@ -80,12 +79,15 @@ func (v *View) Build(work int) int {
 // rows are the only candidates.
 func (v *View) begin(from *View) {
 	before := v.build
-	b := &build{from: from, isMoved: map[store.ID]bool{}, levels: newLevelBuilds(v.levels)}
+	b := &build{from: from, isMoved: map[store.ID]bool{}}
 	if before != nil && before.relisted {
 		b.relisted, b.total, b.counts = true, before.total, before.counts
 	}
 	v.build, v.fails, v.ages.next = b, v.fails[:0], 0
 	clear(v.ages.at)
+	for i := range v.levels {
+		v.levels[i].startRanking()
+	}
 	v.resetFacets()
 	v.rows.Load(nil)
 	v.cacher.State().EnableRanks()
@@ -95,7 +97,7 @@ func (v *View) begin(from *View) {
 func (v *View) step(work int) int {
 	b := v.build
 	switch {
-	case b.from != nil && (b.from.closed || b.from.build != nil):
+	case v.full() || b.from != nil && (b.from.closed || b.from.Building()):
 		v.begin(nil)
 		return costRow
 	case b.from != nil:
@@ -124,7 +126,7 @@ func (v *View) scan(work int) (done int) {
 	if last != 0 {
 		b.cursor = api.Key(lite.Clone(string(v.arena.Key(last))))
 	}
-	if done < work {
+	if done < work && !v.full() {
 		b.scanned = true
 		v.startSort()
 	}
@@ -136,12 +138,12 @@ func (v *View) scan(work int) (done int) {
 func (v *View) reserve(n int) {
 	for i := range v.keys {
 		v.keys[i] = atLeast(v.keys[i], n)
-		if b := &v.build.levels[i]; b.numbers != nil {
-			b.ranks = atLeast(b.ranks, n)
-		}
 	}
-	v.fails = slices.Grow(v.fails, n)
+	v.reserveFailures(n)
 }
+
+//go:noinline
+func (v *View) reserveFailures(n int) { v.fails = slices.Grow(v.fails, n) }
 
 // evaluate determines whether an object is a row, and computes the sort keys of a row. It
 // also counts the object in the facets that include it.
@@ -186,6 +188,9 @@ func (v *View) countFacets(id store.ID, row *query.Row, failed failures) {
 func (v *View) narrow(work int) (done int) {
 	b, state := v.build, v.cacher.State()
 	candidates, cost := b.from.fails, costWord*(1+v.match.search.Len())
+	if b.next == 0 {
+		v.reserveFailures(len(candidates))
+	}
 	for int(b.next) < len(candidates) {
 		if done >= work {
 			return done
@@ -214,10 +219,10 @@ func (v *View) narrow(work int) (done int) {
 	return done + costSkip
 }
 
-// adoptOrder loads the rows in the order of a broader view, and copies the sort keys of
-// that view.
+// adoptOrder loads the rows in the order of a broader view, copies the sort keys of that view,
+// and shares its rankings.
 func (v *View) adoptOrder(from *View) {
-	var ids []store.ID
+	ids := make([]store.ID, 0, from.rows.Len())
 	from.rows.From(0, func(id store.ID) bool {
 		if v.failures(id) == 0 {
 			ids = append(ids, id)
@@ -227,6 +232,7 @@ func (v *View) adoptOrder(from *View) {
 	v.rows.Load(ids)
 	for i := range v.keys {
 		v.keys[i] = slices.Clone(from.keys[i])
+		v.levels[i].ranking, v.levels[i].unranked = from.levels[i].ranking, from.levels[i].unranked
 	}
 }
 

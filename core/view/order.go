@@ -21,6 +21,9 @@ type level struct {
 	reversed sortKey
 	// null is the sort key of rows without a value.
 	null sortKey
+	// ranking is nil if the level does not rank texts.
+	ranking  *ranking
+	unranked bool // the texts are not ranked, also after the next scan
 	// a and b are buffers for the values being compared.
 	a, b []byte
 }
@@ -76,7 +79,13 @@ func rowOf(arena *store.Arena, ref store.Ref, labels bool) query.Row {
 
 // key returns the sort key of a version. Different keys decide the order. If equal keys
 // are not exact, the versions must be compared.
-func (l *level) key(ref store.Ref) sortKey { return l.keyOfComparable(l.value(ref, &l.a)) }
+func (l *level) key(ref store.Ref) sortKey {
+	if l.ranking != nil {
+		row := rowOf(l.arena, ref, l.by.NeedsLabels())
+		return l.ranking.keys[l.number(&row)]
+	}
+	return l.keyOfComparable(l.value(ref, &l.a))
+}
 
 // keyOf returns the sort key of a value of the operand.
 func (l *level) keyOf(v api.Value) sortKey {
@@ -93,15 +102,16 @@ func (l *level) keyOfComparable(v api.Value) sortKey {
 	return sortKeyOf(v) ^ l.reversed
 }
 
-// compareValues compares two texts of the operand in the order of the level. It returns a
+// compareTexts compares two texts of the operand in the order of the level. It returns a
 // negative number, zero or a positive number.
-func (l *level) compareValues(a, b api.Value) int {
-	a, l.a = l.by.Comparable(a, l.a)
-	b, l.b = l.by.Comparable(b, l.b)
+func (l *level) compareTexts(a, b string) int {
+	var x, y api.Value
+	x, l.a = l.by.Comparable(api.Value{Kind: api.String, Text: a}, l.a)
+	y, l.b = l.by.Comparable(api.Value{Kind: api.String, Text: b}, l.b)
 	if l.reversed != 0 {
-		return b.Compare(a)
+		return y.Compare(x)
 	}
-	return a.Compare(b)
+	return x.Compare(y)
 }
 
 // isText reports whether the sort key belongs to a text.
@@ -115,7 +125,7 @@ func (l *level) textKey(ref store.Ref, from int) sortKey {
 }
 
 // compare compares the values of two versions in the order of the level, with a result
-// like that of compareValues.
+// like that of compareTexts.
 func (l *level) compare(a, b store.Ref) int {
 	c := l.value(a, &l.a).Compare(l.value(b, &l.b))
 	if l.reversed != 0 {
@@ -125,7 +135,9 @@ func (l *level) compare(a, b store.Ref) int {
 }
 
 // exact reports whether all versions with this sort key have equal values.
-func (l *level) exact(key sortKey) bool { return key == l.null || (key ^ l.reversed).exact() }
+func (l *level) exact(key sortKey) bool {
+	return l.ranking != nil || key == l.null || (key ^ l.reversed).exact()
+}
 
 // same reports whether a change preserves the value. key is the sort key of both
 // versions.

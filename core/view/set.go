@@ -47,7 +47,7 @@ func (s *Set) Open(q *wire.OpenView, now int64) (*View, *api.Status) {
 // broader returns a view that has all rows of a new view, in the same order, or nil.
 func (s *Set) broader(v *View) *View {
 	for _, other := range s.views {
-		if other.build == nil && v.scope != "" && other.scope == v.scope {
+		if !other.Building() && v.scope != "" && other.scope == v.scope {
 			if decided, narrows := v.match.search.Narrows(&other.match.search.Search); narrows {
 				v.match.search.decided = decided
 				return other

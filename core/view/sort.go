@@ -23,27 +23,18 @@ const (
 // startSort begins to sort the scanned objects, which are in key order, into the order of
 // the view. A stable radix sort orders the rows by the digits of their sort keys. Where
 // equal sort keys are not exact, texts are sorted by their next bytes and other values by
-// comparison. Rows with equal values are sorted by the next level. A level that interns
-// sorts by ranks, which are exact.
+// comparison. Rows with equal values are sorted by the next level. The keys
+// of a level that ranks its texts are exact.
 func (v *View) startSort() {
 	b := v.build
-	for i := range b.levels {
-		if b.levels[i].numbers != nil {
-			b.levels[i].rank(&v.levels[i], b.ids)
+	for i := range v.levels {
+		if v.levels[i].ranking != nil {
+			v.levels[i].rank(v.keys[i], b.ids)
 		}
 	}
 	if len(v.levels) > 0 {
 		b.push(sortTask{ids: b.ids, scratch: make([]store.ID, len(b.ids))})
 	}
-}
-
-// sortKeys returns the keys by which a level sorts the rows, by object, and whether they
-// are ranks.
-func (v *View) sortKeys(level int) (keys []sortKey, ranked bool) {
-	if b := v.build.levels[level]; b.numbers != nil {
-		return b.ranks, true
-	}
-	return v.keys[level], false
 }
 
 // push adds a task that is performed before the others.
@@ -56,7 +47,7 @@ func (v *View) sortStep(work int) (done int) {
 	b := v.build
 	t := b.tasks[len(b.tasks)-1]
 	b.tasks = b.tasks[:len(b.tasks)-1]
-	keys, _ := v.sortKeys(t.level)
+	keys := v.keys[t.level]
 	switch {
 	case t.restore:
 		for _, id := range t.ids {
@@ -92,7 +83,7 @@ func (v *View) sortStep(work int) (done int) {
 // into further tasks.
 func (v *View) sortParts(t sortTask, work int) (done int) {
 	b := v.build
-	keys, ranked := v.sortKeys(t.level)
+	keys := v.keys[t.level]
 	l := &v.levels[t.level]
 	for len(t.ids) > 0 && done < work {
 		key, n := keys[t.ids[0]], 1
@@ -101,7 +92,7 @@ func (v *View) sortParts(t sortTask, work int) (done int) {
 		}
 		part := sortTask{ids: t.ids[:n], scratch: t.scratch[:n], level: t.level, from: t.from}
 		t.ids, t.scratch = t.ids[n:], t.scratch[n:]
-		exact := ranked || l.exact(key)
+		exact := l.exact(key)
 		text := !exact && l.isText(key)
 		if n <= sortAtOnce || !exact && !text || exact && t.level+1 == len(v.levels) {
 			v.sortRuns(part.level, part.scratch, part.ids, part.from)
@@ -135,7 +126,7 @@ func (v *View) sortLevel(level int, scratch, ids []store.ID, from int) {
 	if level == len(v.levels) {
 		return
 	}
-	keys, _ := v.sortKeys(level)
+	keys := v.keys[level]
 	if len(ids) <= fewRows {
 		sortByInsertion(keys, ids)
 		v.sortRuns(level, scratch, ids, from)
@@ -198,14 +189,14 @@ const (
 // sortRuns sorts the objects within each run of equal sort keys of a level. ids are already
 // sorted by these keys.
 func (v *View) sortRuns(level int, scratch, ids []store.ID, from int) {
-	keys, ranked := v.sortKeys(level)
+	keys := v.keys[level]
 	l, state := &v.levels[level], v.cacher.State()
 	for len(ids) > 0 {
 		key, n := keys[ids[0]], 1
 		for n < len(ids) && keys[ids[n]] == key {
 			n++
 		}
-		switch exact := ranked || l.exact(key); {
+		switch exact := l.exact(key); {
 		case n == 1 || exact && level+1 == len(v.levels):
 		case exact:
 			v.sortLevel(level+1, scratch[:n], ids[:n], 0)
@@ -223,7 +214,7 @@ func (v *View) sortRuns(level int, scratch, ids []store.ID, from int) {
 // sortRest sorts objects with equal sort keys by the rest of their texts, which starts at
 // the byte offset "from".
 func (v *View) sortRest(level int, scratch, ids []store.ID, from int) {
-	keys, state := v.keys[level], v.cacher.State() // never ranks, because ranks are exact
+	keys, state := v.keys[level], v.cacher.State()
 	key := keys[ids[0]]
 	for _, id := range ids {
 		keys[id] = v.levels[level].textKey(state.Version(id), from)

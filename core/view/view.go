@@ -139,12 +139,8 @@ func checkLimit(limit uint32) *api.Status {
 // setKeys computes the sort keys of an object from one of its versions.
 func (v *View) setKeys(id store.ID, ref store.Ref) {
 	for i := range v.levels {
-		keys := v.keys[i]
-		if n := int(id) + 1; n > len(keys) {
-			keys = append(keys, make([]sortKey, n-len(keys))...)
-			v.keys[i] = keys
-		}
-		keys[id] = v.levels[i].key(ref)
+		v.keys[i] = atLeast(v.keys[i], int(id)+1)
+		v.keys[i][id] = v.levels[i].key(ref)
 	}
 }
 
@@ -356,10 +352,12 @@ func (v *View) Close() {
 // the arena and buffers of the view. It is valid until the collection or the view
 // changes.
 func (v *View) Patch(f *wire.ViewPatch) bool {
-	if v.build != nil || !v.changed && !v.touched {
+	if v.Building() || !v.changed && !v.touched {
 		return false
 	}
-	v.follow()
+	if v.follow(); v.Building() {
+		return false // the ranking has no room for the text of the anchor
+	}
 	rows := v.visible()
 	news := v.changed || !v.shown.same(rows)
 	v.changed, v.touched = false, false
@@ -396,6 +394,9 @@ func (v *View) usedBytes() int {
 	used := failuresSize*cap(v.fails) + idSize*v.rows.Len()
 	for i := range v.keys {
 		used += sortKeySize * cap(v.keys[i])
+		if r := v.levels[i].ranking; r != nil {
+			used += rankedTextSize * len(r.texts)
+		}
 	}
 	for i := range v.facets {
 		for j := range v.facets[i].aggregates {

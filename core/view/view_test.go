@@ -179,7 +179,7 @@ func randomPod(r *rand.Rand, rv int) api.Object {
 		[]string{"Running", "Pending", "Failed"}[r.IntN(3)],
 		[]string{"", "node-1", "node-10", "node-100", "node-1001", "node-pool-west", "node-pool-west-1", "node-pool-east-1", "1Gi", "900Mi", "10.0.0.10", "10.0.0.9"}[r.IntN(12)]))
 	restarts := []int64{0, 1, 2, 3, -1, math.MaxInt64, math.MaxInt64 - 1, math.MinInt64}
-	o.Columns[2].Int = restarts[r.IntN(len(restarts))]
+	o.Columns[2] = api.Value{Kind: api.Integer, Int: restarts[r.IntN(len(restarts))]}
 	if r.IntN(10) == 0 {
 		o.Columns[2] = api.Value{}
 	}
@@ -359,32 +359,39 @@ func TestBuildOfTheLeastWorkCompletes(t *testing.T) {
 	}
 }
 
-// Many long texts with a common prefix are sorted by the text after the prefix.
+// Many long texts with a common prefix are sorted by the text after the prefix. A single text
+// that is too long to be ranked changes how the others are compared, but not their order.
 func TestView_sorts_many_texts_that_begin_alike(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 1))
-	beginnings := []string{"", "node", "node-ab", "node-abc", "node-ab/node-ab", "node-ab/node-ab/node-abc"}
-	c, m := cacher.New(cacher.Config{Schema: objects.Pods()}), model{}
-	c.Listing().Begin()
-	for i := range 3000 {
-		o := objects.Object(fmt.Sprintf("ns/p%d rv=1 nodeName=%s%.*s", i, beginnings[r.IntN(6)], r.IntN(3), []string{"00", "01", "10"}[r.IntN(3)]))
-		m[string(o.Key)] = o
-		c.Listing().Object(put(o))
-	}
-	c.Listing().End(1, 1)
-	lexically := func(a, b api.Object) int { return strings.Compare(a.Fields[2], b.Fields[2]) }
-	for sort, less := range map[string]func(a, b api.Object) int{
-		"spec.nodeName":               byNode,
-		"-spec.nodeName":              reverse(byNode),
-		"-spec.nodeName lexical":      reverse(lexically),
-		"spec.nodeName,-name":         then(byNode, reverse(byName)),
-		"namespace,-spec.nodeName":    reverse(byNode),
-		"phase,spec.nodeName lexical": lexically,
-	} {
-		q := wire.OpenView{Sort: sort, Limit: 1000, Offset: 1500}
-		v, status := view.New(c, &q, 0)
-		require.Nil(t, status)
-		shown := &client{}
-		shown.check(t, v, m, q, less, func(api.Object) bool { return true })
+	for _, longest := range []string{"a", strings.Repeat("a", 300)} {
+		r := rand.New(rand.NewPCG(3, 1))
+		beginnings := []string{"", "node", "node-ab", "node-abc", "node-ab/node-ab", "node-ab/node-ab/node-abc"}
+		c, m := cacher.New(cacher.Config{Schema: objects.Pods()}), model{}
+		c.Listing().Begin()
+		for i := range 3000 {
+			node := fmt.Sprintf("%s%.*s", beginnings[r.IntN(6)], r.IntN(3), []string{"00", "01", "10"}[r.IntN(3)])
+			if i == 2000 {
+				node = longest
+			}
+			o := objects.Object(fmt.Sprintf("ns/p%d rv=1 nodeName=%s", i, node))
+			m[string(o.Key)] = o
+			c.Listing().Object(put(o))
+		}
+		c.Listing().End(1, 1)
+		lexically := func(a, b api.Object) int { return strings.Compare(a.Fields[2], b.Fields[2]) }
+		for sort, less := range map[string]func(a, b api.Object) int{
+			"spec.nodeName":               byNode,
+			"-spec.nodeName":              reverse(byNode),
+			"-spec.nodeName lexical":      reverse(lexically),
+			"spec.nodeName,-name":         then(byNode, reverse(byName)),
+			"namespace,-spec.nodeName":    reverse(byNode),
+			"phase,spec.nodeName lexical": lexically,
+		} {
+			q := wire.OpenView{Sort: sort, Limit: 1000, Offset: 1500}
+			v, status := view.New(c, &q, 0)
+			require.Nil(t, status)
+			shown := &client{}
+			shown.check(t, v, m, q, less, func(api.Object) bool { return true })
+		}
 	}
 }
 
