@@ -24,6 +24,10 @@ type bodyWait struct {
 }
 
 func (e *Engine) awaitBody(c *collection, cache *cacher.Cacher, request uint32, key api.Key) {
+	if len(e.bodyWaits) == cacher.MaxWaits {
+		e.replyError(request, cacher.TooManyWaits())
+		return
+	}
 	c.shared.reflector.Bodies().Request(key)
 	e.bodyWaits = append(e.bodyWaits, bodyWait{c, cache, request, key, e.now + bodyMillis})
 }
@@ -67,7 +71,7 @@ func bodyMissing(key api.Key) *api.Status {
 }
 
 // whenComplete calls f with nil once all bodies have arrived, or with the reason why they
-// will not arrive.
+// will not arrive. If too many requests wait already, it calls f with a 503.
 func (b *sharedCollection) whenComplete(f func(*api.Status)) {
 	r := b.reflector
 	switch {
@@ -78,6 +82,6 @@ func (b *sharedCollection) whenComplete(f func(*api.Status)) {
 	case r.Refused() != nil:
 		f(r.Refused())
 	default:
-		b.incomplete = append(b.incomplete, f)
+		hold(&b.incomplete, f)
 	}
 }

@@ -455,3 +455,47 @@ func TestConnectorWithoutBlocksSendsEverything(t *testing.T) {
 	require.Len(t, r.asked, 2)
 	r.requireBodies()
 }
+
+// A program may abandon reads, for example because they time out. The engine keeps a bounded
+// number of them at each stage, refuses further ones, and answers all others in the end.
+func TestWaitingReadsAreLimited(t *testing.T) {
+	const last = "ns39/p"
+	r := newRowsRig(t, wire.Config{})
+	request := uint32(0)
+	get := func() {
+		request++
+		r.step(&wire.Get{Request: request, Collection: 1, Key: last})
+	}
+	for range cacher.MaxWaits {
+		get()
+	}
+	require.Empty(t, r.errors)
+	refused := 0
+	refuse := func(read func()) {
+		read()
+		refused++
+		require.Len(t, r.errors, refused)
+		require.Equal(t, cacher.LimitWaits, r.errors[request].Cause)
+		require.Equal(t, api.CodeServiceUnavailable, r.errors[request].Code)
+	}
+	refuse(get)
+	for r.state.Objects == 0 {
+		r.deliver(r.message(1))
+		refuse(get)
+	}
+	require.Empty(t, r.replies, "the bodies have not arrived")
+
+	list := func() {
+		request++
+		r.step(&wire.List{Request: request, Collection: 1, Bodies: true, Limit: 1})
+	}
+	for range cacher.MaxWaits {
+		list()
+	}
+	refuse(list)
+	r.untilAll()
+	require.Len(t, r.errors, refused)
+	require.Len(t, r.replies, 2*cacher.MaxWaits)
+	get()
+	require.Contains(t, r.replies[request], last)
+}

@@ -243,7 +243,7 @@ func (b *sharedCollection) serve() *session.Collection {
 }
 
 // whenDescribed calls f with nil once the schema is known, or with the reason why it will
-// not arrive.
+// not arrive. If too many requests wait already, it calls f with a 503.
 func (b *sharedCollection) whenDescribed(f func(*api.Status)) {
 	denied := b.reflector.Denied()
 	switch {
@@ -252,8 +252,17 @@ func (b *sharedCollection) whenDescribed(f func(*api.Status)) {
 	case b.reflector.SchemaKnown():
 		f(nil)
 	default:
-		b.pending = append(b.pending, f)
+		hold(&b.pending, f)
 	}
+}
+
+// hold adds a request to those that wait, or fails it if there are too many.
+func hold(requests *[]func(*api.Status), f func(*api.Status)) {
+	if len(*requests) == cacher.MaxWaits {
+		f(cacher.TooManyWaits())
+		return
+	}
+	*requests = append(*requests, f)
 }
 
 // described sends the schema to the program, and then starts the requests that wait

@@ -11,6 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
 )
 
 // lists returns a collection listed at 100 with changes up to 104:
@@ -210,6 +211,22 @@ func TestC34_FailedWaits(t *testing.T) {
 	w.Waits().Fail(gone)
 	assert.Equal(t, []*api.Status{gone, gone}, got)
 	assert.Equal(t, 1, w.Waiting(), "a wait that starts in a callback is independent")
+}
+
+// The number of reads that wait for a collection is limited. Reads beyond the limit fail at once,
+// and do not affect the others.
+func TestWaitingReadsAreLimited(t *testing.T) {
+	w := newWorld(t, history.Limits{})
+	got := map[*api.Status]int{}
+	for range cacher.MaxWaits {
+		w.Waits().WhenFresh(0, func(status *api.Status) { got[status]++ })
+	}
+	assert.Empty(t, got)
+	var refused *api.Status
+	w.Waits().WhenFresh(0, func(status *api.Status) { refused = status })
+	assert.Equal(t, cacher.TooManyWaits(), refused)
+	w.list(10)
+	assert.Equal(t, map[*api.Status]int{nil: cacher.MaxWaits}, got)
 }
 
 // A read that waits for a revision returns all objects of the revision.

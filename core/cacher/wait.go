@@ -5,6 +5,19 @@ import "github.com/watchglass/watchglass/core/api"
 // freshnessMillis is how long a read waits for a future version (rule C34).
 const freshnessMillis = 3000
 
+// MaxWaits is the maximum number of reads of one kind that wait, for example for the first state
+// of a collection. A program that abandons a read does not end it, so retries could otherwise add
+// reads without a limit while the source is unreachable.
+const MaxWaits = 10_000
+
+// LimitWaits is the Cause of the error for a read beyond MaxWaits.
+const LimitWaits = "max-waiting-reads"
+
+// TooManyWaits returns the error for a read beyond MaxWaits.
+func TooManyWaits() *api.Status {
+	return api.LimitReached(api.CodeServiceUnavailable, LimitWaits, "too many reads wait for this collection; read again later")
+}
+
 // wait is a read that requires the collection to be ready and at rv or later.
 type wait struct {
 	rv       api.ResourceVersion
@@ -23,12 +36,16 @@ type Waits struct {
 // WhenFresh calls done with nil when the collection is ready and at rv or later,
 // which may be immediately. If the collection does not reach rv within three seconds,
 // WhenFresh calls done with a 504. The three seconds start with the call, but not before
-// the collection is ready.
+// the collection is ready. If MaxWaits reads wait already, WhenFresh calls done with a 503.
 //
 //go:noinline
 func (s *Waits) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 	if s.Fresh(rv) {
 		done(nil)
+		return
+	}
+	if len(s.list) == MaxWaits {
+		done(TooManyWaits())
 		return
 	}
 	w := wait{rv: rv, done: done}
