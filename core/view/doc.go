@@ -6,9 +6,9 @@
 // value and is computed once per version. A change that preserves the sort key needs no search,
 // and a search compares numbers.
 //
-// Build evaluates all objects when the view opens, and again after a relist, which may
-// change every object. It works in steps of bounded duration, and changes are applied
-// between the steps. The limits of queries (words, conditions, sort keys, facets,
+// Build evaluates all objects when the view opens, again after a relist, which may change
+// every object, and when there is no room for the sort keys of new texts. It works in steps of
+// bounded duration, and changes are applied between the steps. The limits of queries (words, conditions, sort keys, facets,
 // aggregates) bound the work per object. A view has no patch before it is built, so its
 // first rows are exact.
 //
