@@ -462,22 +462,30 @@ func TestWaitingReadsAreLimited(t *testing.T) {
 	const last = "ns39/p"
 	r := newRowsRig(t, wire.Config{})
 	request := uint32(0)
-	get := func() {
-		request++
-		r.step(&wire.Get{Request: request, Collection: 1, Key: last})
+	get := func() []byte { return (&wire.Get{Request: request, Collection: 1, Key: last}).Append(nil) }
+	list := func() []byte {
+		return (&wire.List{Request: request, Collection: 1, Bodies: true, Limit: 1}).Append(nil)
 	}
-	for range cacher.MaxWaits {
-		get()
+	read := func(n int, frame func() []byte) {
+		var frames []byte
+		for range n {
+			request++
+			frames = append(frames, frame()...)
+		}
+		r.engine.Tick(r.now)
+		require.NoError(t, r.engine.Step(frames))
+		r.drain()
 	}
-	require.Empty(t, r.errors)
 	refused := 0
-	refuse := func(read func()) {
-		read()
+	refuse := func(frame func() []byte) {
+		read(1, frame)
 		refused++
 		require.Len(t, r.errors, refused)
 		require.Equal(t, cacher.LimitWaits, r.errors[request].Cause)
 		require.Equal(t, api.CodeServiceUnavailable, r.errors[request].Code)
 	}
+	read(cacher.MaxWaits, get)
+	require.Empty(t, r.errors)
 	refuse(get)
 	for r.state.Objects == 0 {
 		r.deliver(r.message(1))
@@ -485,17 +493,11 @@ func TestWaitingReadsAreLimited(t *testing.T) {
 	}
 	require.Empty(t, r.replies, "the bodies have not arrived")
 
-	list := func() {
-		request++
-		r.step(&wire.List{Request: request, Collection: 1, Bodies: true, Limit: 1})
-	}
-	for range cacher.MaxWaits {
-		list()
-	}
+	read(cacher.MaxWaits, list)
 	refuse(list)
 	r.untilAll()
 	require.Len(t, r.errors, refused)
 	require.Len(t, r.replies, 2*cacher.MaxWaits)
-	get()
+	read(1, get)
 	require.Contains(t, r.replies[request], last)
 }
