@@ -27,6 +27,10 @@ const (
 // An Integer may count events. Time is then the time of the last event in
 // milliseconds since the epoch, or zero if unknown. Tables then show the age of that
 // event: "3 (5m ago)".
+//
+// A String may also have a Time, or zero if it has none. Tables then show the text with the
+// age of the Time: "Started (5m ago)". If the text is empty, they show "5m ago", or "in 5m"
+// for a Time in the future. Sorting and searches use only the text.
 type Value struct {
 	Kind  ValueKind
 	Int   int64

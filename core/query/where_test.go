@@ -59,7 +59,7 @@ func randomObject(r *rand.Rand) api.Object {
 		case "CPU":
 			v.Float = pickOne(r, 0, 0.1, 0.25, 1, 3, 512*1024*1024)
 		case "Memory":
-			v.Text = pickOne(r, memories...)
+			v.Text, v.Time = pickOne(r, memories...), pickOne[int64](r, 0, now-60_000)
 		case "Took":
 			v.Int = pickOne[int64](r, 0, 60_000, 300_001)
 		case "Created", "Last Seen":

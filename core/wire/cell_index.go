@@ -124,7 +124,7 @@ func (x *CellIndex) Text(i int) (text string, ok bool) {
 	switch kind := b[off]; {
 	case kind >= sameAsField && kind < sameAsField+maxShared:
 		return x.Field(int(kind) - sameAsField), true
-	case kind != byte(api.String):
+	case kind != byte(api.String) && kind != timedText:
 		return "", kind == byte(api.Null)
 	case off+1 < len(b) && b[off+1] < 0x80 && off+2+int(b[off+1]) <= len(b):
 		return borrow(b[off+2 : off+2+int(b[off+1])]), true

@@ -26,7 +26,8 @@ func TestCellIndexAgreesWithTheEnvelope(t *testing.T) {
 				{}, {Kind: api.Bool, Int: 1}, {Kind: api.Integer, Int: r.Int64()}, {Kind: api.Integer, Int: 3, Time: 1 << 40},
 				{Kind: api.Number, Float: 0.5}, {Kind: api.String, Text: texts[r.IntN(len(texts))]}, {Kind: api.Date, Int: -1},
 				{Kind: api.Integer, Int: r.Int64N(200) - 100}, {Kind: api.Duration, Int: 1 << 40},
-			}[r.IntN(9)])
+				{Kind: api.String, Text: texts[r.IntN(len(texts))], Time: 1<<40 - r.Int64N(3)},
+			}[r.IntN(10)])
 		}
 		e := wire.Envelope(wire.AppendEnvelope(nil, &o))
 		x.Read(e)

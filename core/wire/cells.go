@@ -15,7 +15,8 @@ const (
 	fieldText
 )
 
-// sameAsField+i is the kind of a column whose text equals that of field i.
+// sameAsField+i is the kind of a column whose text equals that of field i. A text with a
+// time never refers to a field.
 const (
 	sameAsField = 0x10
 	maxShared   = 0x60 // number of fields that a column can refer to
@@ -44,7 +45,7 @@ func appendField(dst []byte, key api.Key, f string) []byte {
 }
 
 func appendColumn(dst []byte, fields []string, v api.Value) []byte {
-	if v.Kind == api.String {
+	if v.Kind == api.String && v.Time == 0 {
 		for i, f := range fields[:min(len(fields), maxShared)] {
 			if f == v.Text {
 				return append(dst, sameAsField+byte(i))
@@ -54,24 +55,34 @@ func appendColumn(dst []byte, fields []string, v api.Value) []byte {
 	return appendValue(dst, v)
 }
 
-// timedInteger is the kind of an Integer whose Time is not zero. The integer and the time
-// follow.
-const timedInteger = 0x0f
+// These are the kinds of a String and an Integer whose Time is not zero. The text or the
+// integer follows, and then the time.
+const (
+	timedText    = 0x0e
+	timedInteger = 0x0f
+)
 
 func appendValue(dst []byte, v api.Value) []byte {
-	if v.Kind == api.Integer && v.Time != 0 {
-		return appendVarint(appendVarint(append(dst, timedInteger), v.Int), v.Time)
+	kind := byte(v.Kind)
+	if v.Time != 0 && v.Kind == api.String {
+		kind = timedText
+	} else if v.Time != 0 && v.Kind == api.Integer {
+		kind = timedInteger
 	}
-	dst = append(dst, byte(v.Kind))
+	dst = append(dst, kind)
 	switch v.Kind {
 	case api.Null:
-		return dst
 	case api.Number:
-		return appendFloat(dst, v.Float)
+		dst = appendFloat(dst, v.Float)
 	case api.String:
-		return appendBytes(dst, v.Text)
+		dst = appendBytes(dst, v.Text)
+	default:
+		dst = appendVarint(dst, v.Int)
 	}
-	return appendVarint(dst, v.Int)
+	if kind >= timedText {
+		dst = appendVarint(dst, v.Time)
+	}
+	return dst
 }
 
 func (r *reader) field(key api.Key) string {
@@ -91,8 +102,10 @@ func (r *reader) value() api.Value {
 	case api.Null:
 	case api.Bool, api.Integer, api.Date, api.Duration:
 		v.Int = r.varint()
+	case timedText:
+		v.Kind, v.Text, v.Time = api.String, r.string(), r.varint()
 	case timedInteger:
-		v = api.Value{Kind: api.Integer, Int: r.varint(), Time: r.varint()}
+		v.Kind, v.Int, v.Time = api.Integer, r.varint(), r.varint()
 	case api.Number:
 		v.Float = r.float()
 	case api.String:

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"math"
 	"math/rand"
 	"strings"
 	"testing"
@@ -54,7 +55,12 @@ func TestEnvelopeOfRandomObjects(t *testing.T) {
 			case api.Number:
 				v.Float = rnd.NormFloat64()
 			case api.String:
-				v.Text = text()
+				if v.Text = text(); rnd.Intn(3) == 0 {
+					v.Time = rnd.Int63() >> rnd.Intn(64)
+				}
+				if len(o.Fields) > 0 && rnd.Intn(4) == 0 {
+					v.Text = o.Fields[0]
+				}
 			}
 			o.Columns = append(o.Columns, v)
 		}
@@ -214,6 +220,26 @@ func TestEnvelopeDoesNotRepeatTexts(t *testing.T) {
 		o.Columns = append(o.Columns, api.Value{Kind: api.String, Text: o.Fields[i]})
 	}
 	checkEnvelope(t, &o)
+}
+
+// A text with a time does not refer to a field with the same text, because the time would
+// be lost.
+func TestEnvelopeOfTextsWithTimes(t *testing.T) {
+	const at = 1_700_000_000_123
+	o := api.Object{Key: "ns/a", Fields: []string{"a", "Started", ""}}
+	for _, text := range []string{"a", "Started", "", strings.Repeat("x", 300)} {
+		for _, time := range []int64{0, at, -at, math.MaxInt64} {
+			o.Columns = append(o.Columns, api.Value{Kind: api.String, Text: text, Time: time})
+		}
+	}
+	checkEnvelope(t, &o)
+	var x CellIndex
+	x.Read(AppendEnvelope(nil, &o))
+	var texts []string
+	x.Texts(func(text string) bool { texts = append(texts, text); return true })
+	if len(texts) != 12 || texts[0] != "a" || texts[5] != "Started" {
+		t.Errorf("the texts are %q", texts)
+	}
 }
 
 func TestEnvelopeRefusesInvalidTextReferences(t *testing.T) {

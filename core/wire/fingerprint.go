@@ -4,4 +4,4 @@ package wire
 // the first 24 bits of a hash of their samples in testdata/wire. A program checks the
 // module's fingerprint before it uses the module. [Version] identifies the format of the
 // frames between connectors and readers.
-const Fingerprint = 0x7e6a95
+const Fingerprint = 0x065c72

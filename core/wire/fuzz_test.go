@@ -47,6 +47,7 @@ func FuzzFrame(f *testing.F) {
 func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte(webItem.Envelope))
 	f.Add([]byte(bareItem.Envelope))
+	f.Add([]byte(timedItem.Envelope))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e := Envelope(b)
 		for i := -1; i < 4; i++ {

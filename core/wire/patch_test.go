@@ -95,6 +95,30 @@ func TestPatchEditsTexts(t *testing.T) {
 	require.EqualError(t, status, "400 ProtocolError: a patch of default/a changes cells that it does not have")
 }
 
+// A patch between texts with and without times makes the exact cell.
+func TestPatchOfTextsWithTimes(t *testing.T) {
+	var values []api.Value
+	for _, text := range []string{"", "Started", "Started again", "f"} {
+		for _, time := range []int64{0, 1_700_000_000_123, 1_700_000_060_123} {
+			values = append(values, api.Value{Kind: api.String, Text: text, Time: time})
+		}
+	}
+	object := func(v api.Value) Envelope {
+		return envelope(api.Object{Key: "default/a", Fields: []string{"f"}, Columns: []api.Value{v, {Kind: api.Integer, Int: 1}}})
+	}
+	for _, was := range append(values, api.Value{}, api.Value{Kind: api.Integer, Int: 3, Time: 4}) {
+		for _, is := range values {
+			p, ok := AppendPatch(nil, object(was), object(is), api.Body{})
+			require.True(t, ok)
+			e, unchanged, status := Patch(p).Apply(nil, object(was))
+			require.Nil(t, status)
+			require.Equal(t, is, e.Column(0), "after %v", was)
+			require.Equal(t, object(is), e)
+			require.Equal(t, was == is, unchanged.Has(api.ColumnCell(0)), "from %v to %v", was, is)
+		}
+	}
+}
+
 func TestPatchOfOtherObjects(t *testing.T) {
 	other := func(o api.Object) Envelope { o.Key = "default/web-1"; return envelope(o) }
 	for _, c := range []Envelope{
@@ -148,6 +172,8 @@ func TestPatchForAnotherBaseIsRefused(t *testing.T) {
 func FuzzPatch(f *testing.F) {
 	f.Add([]byte(webPatch), []byte(pod(jsonBody)), []byte(pod2))
 	f.Add([]byte(barePatch), []byte(bareItem.Envelope), []byte(bareItem.Envelope))
+	untimed := envelope(api.Object{Key: "default/web-1", Fields: []string{"web-1", "Started"}, Columns: []api.Value{{}, {Kind: api.String, Text: "Started"}, {}, {}}})
+	f.Add([]byte(patch(untimed, timedItem.Envelope, api.Body{})), []byte(untimed), []byte(timedItem.Envelope))
 	f.Fuzz(func(t *testing.T, patch, before, after []byte) {
 		previous, current := Envelope(before), Envelope(after)
 		if previous.Validate() != nil {

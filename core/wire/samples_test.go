@@ -97,6 +97,17 @@ var (
 	bareItem = Item{ResourceVersion: maxRV, Flags: api.FinalStateUnknown, Envelope: envelope(api.Object{Key: "node-a"})}
 )
 
+// timedItem has texts with times, one of them with the text of a field.
+var timedItem = Item{ResourceVersion: 7, Envelope: envelope(api.Object{
+	Key: "default/web-1", Fields: []string{"web-1", "Started"},
+	Columns: []api.Value{
+		{Kind: api.String, Text: "Started"},
+		{Kind: api.String, Text: "Started", Time: 1_700_000_000_123},
+		{Kind: api.String, Time: 1_700_000_060_123},
+		{Kind: api.String},
+	},
+})}
+
 // webPatch changes the node and the restarts of a pod, and barePatch removes a body.
 var (
 	webPatch  = patch(pod(jsonBody), pod2, api.Body{Codec: api.Delta, Data: []byte{4, 1, 2}})
@@ -293,6 +304,7 @@ var samples = []sample{
 	{"", &Rejected{Object: ObjectView, ID: 3, Status: bad}},
 	{"collection", &Rejected{Object: ObjectCollection, ID: 1, Status: api.Forbidden("pods is forbidden")}},
 	{"", &ObjectReply{Request: 1, Item: webItem}},
+	{"times", &ObjectReply{Request: 1, Item: timedItem}},
 	{"", &ListReply{Request: 2, ResourceVersion: maxRV, Continue: "eyJ2IjoxfQ", Remaining: 7, Items: []Item{webItem, bareItem}}},
 	{"empty", &ListReply{Request: 2, ResourceVersion: 1}},
 	{"", &InspectReply{Request: 4, Entries: []InspectEntry{{"collection.1.objects", 20_000}, {"lag.millis", -1}}}},

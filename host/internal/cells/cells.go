@@ -3,7 +3,6 @@ package cells
 
 import (
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -11,18 +10,16 @@ import (
 )
 
 // Text formats a value of a column. It formats a date as its age at the time now,
-// which is in milliseconds since the epoch. For a missing value, it returns the
+// which is in milliseconds since the epoch, and likewise the time of a text or a count. For a missing value, it returns the
 // default of the column.
 func Text(c *api.Column, v api.Value, now int64) string {
 	switch v.Kind {
 	case api.Null:
 		return c.Default
 	case api.Integer:
-		text := strconv.FormatInt(v.Int, 10)
 		if v.Time != 0 {
-			text += " (" + since(v.Time, now) + " ago)"
+			return timed(api.Value{Text: v.String(), Time: v.Time}, now)
 		}
-		return text
 	case api.Number:
 		if math.IsNaN(v.Float) || math.IsInf(v.Float, 0) {
 			return c.Default
@@ -32,11 +29,25 @@ func Text(c *api.Column, v api.Value, now int64) string {
 	case api.Duration:
 		return age.String(time.Duration(v.Int) * time.Millisecond)
 	case api.String:
-		if v.Text == "" {
+		switch {
+		case v.Time != 0:
+			return timed(v, now)
+		case v.Text == "":
 			return c.Default
 		}
 	}
 	return v.String()
+}
+
+// timed formats a text that has a time.
+func timed(v api.Value, now int64) string {
+	switch {
+	case v.Text != "":
+		return v.Text + " (" + since(v.Time, now) + " ago)"
+	case v.Time > now:
+		return "in " + since(now, v.Time)
+	}
+	return since(v.Time, now) + " ago"
 }
 
 func since(millis, now int64) string {

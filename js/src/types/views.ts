@@ -33,8 +33,10 @@ export interface Row {
   /** The cells, in the order of {@link Schema.columns}. */
   columns: readonly Cell[];
   /**
-   * The time of the last event for each column that counts events, such as the restarts of a pod.
-   * The keys are indices of {@link columns}, and the values are milliseconds since the epoch.
+   * The time of the last event for each column that counts events, such as the restarts of a pod,
+   * and the time of each text that has one, such as the start of a responder of an Eviction. The text
+   * of a cell that only shows a time is empty. The keys are indices of {@link columns}, and the values
+   * are milliseconds since the epoch.
    */
   times: Readonly<Record<number, number>>;
   /** The cells by column name, such as `cells.Restarts`. The object is frozen. */

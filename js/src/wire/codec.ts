@@ -5,7 +5,7 @@ import type { ResourceVersion } from "../types.js";
 export const maxMessage = 16 << 20;
 
 /** Identifies the layout of the frames to and from the module, as in core/wire. */
-export const fingerprint = 0x7e6a95;
+export const fingerprint = 0x065c72;
 
 /** The types of the reader and connector frames that this package reads or writes itself. */
 export const readerFrames = { Subscribe: 0x02, Schema: 0x11, SubscriptionStatus: 0x19, Pong: 0x86, Ping: 0x9c } as const;

@@ -16,7 +16,7 @@ export interface Envelope {
   uid: string;
   fields: string[];
   columns: Cell[];
-  /** The time of the last event for each cell that counts events, by column index. */
+  /** The time of each cell that is a count of events or a text with a time, by column index. */
   times: Record<number, number>;
   codec: number;
   body: Uint8Array;
@@ -94,10 +94,8 @@ export function splitKey(key: string): { namespace: string; name: string } {
 /** A cell of kind `sameAsField + i` has the same text as field i. */
 const sameAsField = 0x10;
 
-/**
- * The kind of a cell with an integer that counts events, followed by the time of the last event.
- */
-const timedInteger = 0x0f;
+/** The kinds of cells with a text or an integer, followed by a time. */
+const timedText = 0x0e, timedInteger = 0x0f;
 
 function column(r: Reader, fields: string[], times: Record<number, number>, i: number): Cell {
   const kind = r.byte();
@@ -112,10 +110,11 @@ function column(r: Reader, fields: string[], times: Record<number, number>, i: n
     case 4:
     case 6:
       return r.varint();
+    case timedText:
     case timedInteger: {
-      const count = r.varint();
+      const cell = kind === timedText ? r.text() : r.varint();
       times[i] = r.varint();
-      return count;
+      return cell;
     }
     case 3:
       return r.float();
