@@ -98,12 +98,15 @@ export type ExportValue = string | number | boolean | null | Readonly<Record<str
 
 /**
  * Returns the value of a cell. An age is exported as a time, because ages in a file would soon be
- * wrong. A count of events is exported without the time of the last event.
+ * wrong. A count of events and a text are exported without their times. A text that is only a time
+ * is exported as that time.
  */
 export function exportValue({ kind, own, value }: TableColumn, row: Row, now: number): ExportValue {
   if (kind === "labels") return row.labels;
   const cell = value(row);
   if (!own || cell === null) return cell;
+  const time = row.times[own.index];
+  if (cell === "" && time !== undefined) return new Date(time).toISOString();
   if (own.column.kind === "date" && typeof cell === "number") return new Date(cell).toISOString();
   return own.column.kind === "duration" ? rowText(own.column, row, own.index, now) : cell;
 }

@@ -32,15 +32,17 @@ export function count(n: number): string {
 }
 
 /**
- * Formats the cell of a row as kubectl does. A count with a time is shown as "3 (5m ago)", and a
- * missing value as the column's default.
+ * Formats the cell of a row as kubectl does. A count or a text with a time is shown as "3 (5m ago)",
+ * an empty text with a time as "5m ago" or "in 5m", and a missing value as the column's default.
  */
 export function rowText(column: Column, row: Row, index: number, now: number): string {
   const cell = row.columns[index] ?? null;
-  if (cell === null || cell === "") return column.default;
-  if (typeof cell === "number" && (column.kind === "date" || column.kind === "duration")) return durationText(column, cell, now);
   const time = row.times[index];
-  return time === undefined ? String(cell) : `${cell} (${age(now - time)} ago)`;
+  if (cell === null || (cell === "" && time === undefined)) return column.default;
+  if (typeof cell === "number" && (column.kind === "date" || column.kind === "duration")) return durationText(column, cell, now);
+  if (time === undefined) return String(cell);
+  if (cell === "") return time > now ? `in ${age(time - now)}` : `${age(now - time)} ago`;
+  return `${cell} (${age(now - time)} ago)`;
 }
 
 /**

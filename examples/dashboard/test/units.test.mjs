@@ -34,6 +34,8 @@ describe("cells are formatted like kubectl's", () => {
   const now = 1_800_000_000_000, minute = 60_000;
   const cases = [
     ["integer", 7, "7"], ["integer", 7, "7 (5m ago)", now - 5 * minute], ["string", null, "<none>"], ["string", "", "<none>"],
+    ["string", "Started", "Started (5m ago)", now - 5 * minute], ["string", "", "5m ago", now - 5 * minute], ["string", "", "in 5m", now + 5 * minute],
+    ["string", "", "0s ago", now],
     ["date", now - 3 * minute, "3m"], ["duration", 90_000, "90s"], ["duration", now - 90_000, "90s"], ["bool", false, "false"],
   ];
   for (const [kind, cell, text, time] of cases) {
@@ -42,6 +44,14 @@ describe("cells are formatted like kubectl's", () => {
       assert.equal(m.rowText({ kind, default: "<none>" }, row, 1, now), text);
     });
   }
+});
+
+test("a text that is only a time is exported as that time", () => {
+  const at = 1_800_000_000_000;
+  const exported = (cell, times) => m.exportValue({ own: { index: 0, column: { kind: "string", default: "<unset>" } }, value: () => cell }, { times }, at);
+  assert.equal(exported("", { 0: at }), "2027-01-15T08:00:00.000Z");
+  assert.equal(exported("Started", { 0: at }), "Started");
+  assert.equal(exported("", {}), "");
 });
 
 test("the URL keeps the state", () => {
