@@ -76,6 +76,32 @@ func TestPreviewsHaveTheColumnsOfKubectl(t *testing.T) {
 				`"storageVersions":[{"apiServerID":"a","encodingVersion":"apps/v1"}]}}`,
 			[]string{"CommonEncodingVersion", "StorageVersions", "Age"}, []string{"apps/v1", "a=apps/v1", milliseconds},
 		},
+		{
+			[]string{"v1alpha3"}, "resource.k8s.io", "resourcepoolstatusrequests",
+			`{"kind":"ResourcePoolStatusRequest","metadata":{"name":"a",` + age + `},"spec":{"driver":"example.com"},"status":{"poolCount":1,` +
+				`"pools":[{"totalDevices":9,"availableDevices":4,"allocatedDevices":3,"unavailableDevices":2}],` +
+				`"conditions":[{"type":"Complete","status":"True","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`,
+			[]string{"Driver", "Total", "Available", "Allocated", "Unavailable", "Errors", "Pools", "Status", "Completed"},
+			[]string{"example.com", "9", "4", "3", "2", "0", "1", "Complete", milliseconds},
+		},
+		{
+			[]string{"v1alpha1"}, "lifecycle.k8s.io", "evictionrequests",
+			`{"kind":"EvictionRequest","metadata":{"name":"a","namespace":"b",` + age + `},"spec":{"target":{"pod":{"name":"p","uid":"u"}},` +
+				`"requester":"example.com/r","intent":"Eviction"},"status":{"observedGeneration":1}}`,
+			[]string{"Target", "Target Type", "Status", "Requester", "Intent", "Age"},
+			[]string{"p", "Pod", "Progressing", "example.com/r", "Eviction", milliseconds},
+		},
+		{
+			[]string{"v1alpha1"}, "lifecycle.k8s.io", "evictions",
+			`{"kind":"Eviction","metadata":{"name":"a","namespace":"b",` + age + `},"spec":{"target":{"pod":{"name":"p","uid":"u"}}},"status":{` +
+				`"requesters":[{"name":"example.com/r","intent":"Eviction"}],"targetResponders":[{"name":"x","state":"Active"}],` +
+				`"responders":[{"name":"x","startTime":"2026-01-02T03:04:05Z","message":"moving"}]}}`,
+			[]string{
+				"Target", "Target Type", "Status", "Active Responder", "Responder Status", "Responder Expected Finish", "Requesters", "Age",
+				"Responder Heartbeat", "Responder Status Message",
+			},
+			[]string{"p", "Pod", "Pending", "x (1/1)", "Started", "", "example.com/r", milliseconds, "", "moving"},
+		},
 	} {
 		for _, version := range c.versions {
 			resource := api.Resource{Group: c.group, Version: version, Name: c.name}
@@ -109,6 +135,17 @@ func TestPreviewWithoutValues(t *testing.T) {
 		{"scheduling.k8s.io/v1alpha2/podgroups", "Status", "Pending"},
 		{"internal.apiserver.k8s.io/v1alpha1/storageversions", "CommonEncodingVersion", "<unset>"},
 		{"internal.apiserver.k8s.io/v1alpha1/storageversions", "StorageVersions", "<unset>"},
+		{"resource.k8s.io/v1alpha3/resourcepoolstatusrequests", "Total", "-"},
+		{"resource.k8s.io/v1alpha3/resourcepoolstatusrequests", "Errors", "-"},
+		{"resource.k8s.io/v1alpha3/resourcepoolstatusrequests", "Pools", "0"},
+		{"resource.k8s.io/v1alpha3/resourcepoolstatusrequests", "Completed", "<none>"},
+		{"lifecycle.k8s.io/v1alpha1/evictionrequests", "Target", "<unset>"},
+		{"lifecycle.k8s.io/v1alpha1/evictions", "Target Type", "<unset>"},
+		{"lifecycle.k8s.io/v1alpha1/evictions", "Responder Status", "<unset>"},
+		{"lifecycle.k8s.io/v1alpha1/evictions", "Responder Expected Finish", "<unknown>"},
+		{"lifecycle.k8s.io/v1alpha1/evictions", "Requesters", "<none>"},
+		{"lifecycle.k8s.io/v1alpha1/evictions", "Responder Heartbeat", "<unset>"},
+		{"lifecycle.k8s.io/v1alpha1/evictions", "Responder Status Message", "<unset>"},
 	} {
 		r, err := api.ParseResource(c.resource)
 		require.NoError(t, err)
@@ -160,6 +197,13 @@ func TestStatesOfPreviews(t *testing.T) {
 		{"groupStatus", "", []string{"PodGroupInitiallyScheduled False x"}, "Unschedulable"},
 		{"groupStatus", "", []string{"DisruptionTarget True PreemptionByScheduler", "PodGroupScheduled True x"}, "PreemptionByScheduler"},
 		{"groupStatus", "", []string{"DisruptionTarget False Stopped"}, "Stopped"}, // regardless of the status of the condition
+
+		{"evictionStatus", "", nil, "Pending"},
+		{"evictionStatus", "", []string{"Failed True NoFurtherResponder"}, "Failed (NoFurtherResponder)"},
+		{"evictionStatus", "", []string{"Failed False x", "Other True x"}, "Pending"},
+		{"evictionStatus", "", []string{"TargetEvicted False Canceled", "Failed True EvictionInvalid"}, "Failed (EvictionInvalid)"},
+		{"evictionStatus", "", []string{"TargetEvicted True PodDeleted", "Failed True x"}, "TargetEvicted (PodDeleted)"},
+		{"evictionStatus", "", []string{"Failed Unknown x", "Failed True x"}, "Pending"}, // the first condition of a type counts
 	} {
 		assert.Equal(t, c.want, status(t, c.printer, c.paths, c.conditions...), "%s of %v", c.printer, c.conditions)
 	}
@@ -180,5 +224,98 @@ func TestValuesOfPreviews(t *testing.T) {
 	}
 	for policy, want := range map[string]string{`{"gang":{"minCount":1}}`: "Gang", `{"basic":{}}`: "Basic", `{"gang":null}`: "Basic", `{}`: "Basic"} {
 		assert.Equal(t, []string{want}, printed(t, name+`,"spec":{"schedulingPolicy":`+policy+`}`, api.Column{Name: "C", Printer: "groupPolicy"}), policy)
+	}
+}
+
+func TestResourcePoolStatusRequests(t *testing.T) {
+	const (
+		at      = `"lastTransitionTime":"2026-01-02T03:04:05Z"`
+		done    = `"conditions":[{"type":"Other","status":"True"},{"type":"Complete","status":"True",` + at + `}]`
+		failed  = `"conditions":[{"type":"Failed","status":"True",` + at + `}]`
+		healthy = `{"totalDevices":10,"availableDevices":5,"allocatedDevices":3,"unavailableDevices":2}`
+		faulty  = `{"validationError":"bad"}`
+	)
+	for _, c := range []struct {
+		why, status string
+		want        []string
+	}{
+		{"no status", ``, []string{"-", "-", "-", "-", "-", "Pending", "-"}},
+		{"a null status", `,"status":null`, []string{"-", "-", "-", "-", "-", "Pending", "-"}},
+		{"an empty status", `,"status":{}`, []string{"0", "0", "0", "0", "0", "Pending", "-"}},
+		{"complete", `,"status":{"poolCount":2,"pools":[` + healthy + `,` + healthy + `],` + done + `}`, []string{"20", "10", "6", "4", "0", "Complete", "1767323045000"}},
+		{"more pools than listed", `,"status":{"poolCount":5,"pools":[` + healthy + `],` + done + `}`, []string{"10", "5", "3", "2", "0", "Complete (1/5 pools)", "1767323045000"}},
+		{"fewer pools than listed", `,"status":{"poolCount":1,"pools":[` + healthy + `,` + healthy + `],` + done + `}`, []string{"20", "10", "6", "4", "0", "Complete", "1767323045000"}},
+		{"a faulty pool", `,"status":{"poolCount":2,"pools":[` + healthy + `,` + faulty + `],` + done + `}`, []string{"10", "5", "3", "2", "1", "Complete", "1767323045000"}},
+		{"failed", `,"status":{"poolCount":5,"pools":[` + healthy + `],` + failed + `}`, []string{"-", "-", "-", "-", "-", "Failed", "-"}},
+		{"pending with pools", `,"status":{"poolCount":5,"pools":[` + healthy + `],"conditions":[{"type":"Complete","status":"False"},{"type":"Failed","status":"Unknown"}]}`,
+			[]string{"10", "5", "3", "2", "0", "Pending", "-"}},
+		{"failed after completion", `,"status":{"conditions":[{"type":"Complete","status":"True",` + at + `},{"type":"Failed","status":"True"}]}`,
+			[]string{"0", "0", "0", "0", "0", "Complete", "1767323045000"}},
+		{"completed after failure", `,"status":{"conditions":[{"type":"Failed","status":"True"},{"type":"Complete","status":"True",` + at + `}]}`,
+			[]string{"-", "-", "-", "-", "-", "Failed", "-"}},
+		{"complete at an unknown time", `,"status":{"conditions":[{"type":"Complete","status":"True","lastTransitionTime":null}]}`,
+			[]string{"0", "0", "0", "0", "0", "Complete", "<unknown>"}},
+	} {
+		assert.Equal(t, c.want, printed(t, name+c.status, columnsOf("poolTotal", "poolAvailable", "poolAllocated", "poolUnavailable", "poolErrors", "poolStatus", "poolCompleted")...), c.why)
+	}
+}
+
+func columnsOf(printers ...string) (columns []api.Column) {
+	for _, p := range printers {
+		columns = append(columns, api.Column{Name: p, Printer: p})
+	}
+	return columns
+}
+
+func TestTargetsOfEvictions(t *testing.T) {
+	for spec, want := range map[string][]string{
+		`"spec":{"target":{"pod":{"name":"p"}}},"status":{"observedGeneration":2}`: {"Pod", "Progressing"},
+		`"spec":{"target":{"pod":null}},"status":{"observedGeneration":0}`:         {"-", "Pending"},
+		`"spec":{"target":{}}`: {"-", "Pending"},
+	} {
+		assert.Equal(t, want, printed(t, name+","+spec, columnsOf("evictionTarget", "evictionStatus")...), spec)
+	}
+}
+
+func TestRespondersOfEvictions(t *testing.T) {
+	const started, expected, completed, beat = " @1767323041", " @1767323042", " @1767323043", " @1767323044"
+	full := func(id string) string {
+		return `{"name":"` + id + `","startTime":"2026-01-02T03:04:01Z","expectedCompletionTime":"2026-01-02T03:04:02Z","completionTime":"2026-01-02T03:04:03Z",` +
+			`"heartbeatTime":"2026-01-02T03:04:04Z","message":" by ` + id + `\n"}`
+	}
+	target := func(id, state string) string { return `{"name":"` + id + `","state":"` + state + `"}` }
+	for _, c := range []struct {
+		why, targets, responders string
+		want                     []string
+	}{
+		{"none", ``, ``, []string{"<unset> (0/0)", "-", "-", "-", "-"}},
+		{"no status of the responder", target("a", "Active"), full("b"), []string{"a (1/1)", "-", "-", "-", "-"}},
+		{"no responder has begun", target("a", "Inactive") + `,` + target("b", "Inactive"), full("a"), []string{"<unset> (0/2)", "-", "-", "-", "-"}},
+		{"active", target("a", "Completed") + `,` + target("b", "Active"), full("a") + `,` + full("b"), []string{"b (2/2)", "Started" + started, expected, beat, "by b"}},
+		{"active precedes processed ones", target("b", "Active") + `,` + target("a", "Completed"), full("a") + `,` + full("b"), []string{"b (2/2)", "Started" + started, expected, beat, "by b"}},
+		{"the last active one", target("a", "Active") + `,` + target("b", "Active"), full("a") + `,` + full("b"), []string{"b (2/2)", "Started" + started, expected, beat, "by b"}},
+		{"the last processed one", target("a", "Completed") + `,` + target("b", "Canceled") + `,` + target("c", "Inactive"), full("a") + `,` + full("b"), []string{"b (2/3)", "Canceled", `"-"`, beat, "by b"}},
+		{"interrupted", target("a", "Interrupted"), full("a"), []string{"a (1/1)", "Interrupted", `"-"`, beat, "by a"}},
+		{"completed", target("a", "Completed"), full("a"), []string{"a (1/1)", "Completed" + completed, `"-"`, beat, "by a"}},
+		{"completed at an unknown time", target("a", "Completed"), `{"name":"a","completionTime":null}`, []string{"a (1/1)", "Completed", `"-"`, "-", "-"}},
+		{"active but not started", target("a", "Active"), `{"name":"a","expectedCompletionTime":"2026-01-02T03:04:02Z","message":"  "}`, []string{"a (1/1)", "Active", "-", "-", "-"}},
+		{"started without an estimate", target("a", "Active"), `{"name":"a","startTime":"2026-01-02T03:04:01Z"}`, []string{"a (1/1)", "Started" + started, "-", "-", "-"}},
+		{"the first status of a name", target("a", "Active"), `{"name":"a"},` + full("a"), []string{"a (1/1)", "Active", "-", "-", "-"}},
+	} {
+		members := name + `,"status":{"targetResponders":[` + c.targets + `],"responders":[` + c.responders + `]}`
+		assert.Equal(t, c.want, printed(t, members, columnsOf("responder", "responderStatus", "responderFinish", "responderHeartbeat", "responderMessage")...), c.why)
+	}
+}
+
+func TestRequestersOfEvictions(t *testing.T) {
+	requester := func(name, intent string) string { return `{"name":"` + name + `","intent":"` + intent + `"}` }
+	for requesters, want := range map[string]string{
+		``:                         "-",
+		requester("b", "Eviction"): "b",
+		requester("b", "Eviction") + `,` + requester("a", "Eviction"):                                     "a + 1 more...",
+		requester("b", "Eviction") + `,` + requester("a", "Withdrawn") + `,` + requester("c", "Eviction"): "b + 1 more...",
+		requester("b", "Withdrawn") + `,` + requester("a", "Withdrawn"):                                   "<withdrawn>",
+	} {
+		assert.Equal(t, want, one(t, "requesters", ".v.a[*]", `"a":[`+requesters+`]`), requesters)
 	}
 }

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
 )
@@ -33,6 +32,24 @@ func addNumber(out *objectjson.Cells, number objectjson.Document) {
 	out.AddValue(number)
 }
 
+// addRatio adds two numbers as "1/2".
+//
+//go:noinline
+func addRatio(out *objectjson.Cells, n, total int) {
+	out.AddInt(n)
+	out.Add("/")
+	out.AddInt(total)
+}
+
+// pick returns the values of two members of an object. They are nil if missing.
+//
+//go:noinline
+func pick(object objectjson.Document, a, b string) (objectjson.Document, objectjson.Document) {
+	var parts [2]objectjson.Document
+	object.Pick(parts[:], a, b)
+	return parts[0], parts[1]
+}
+
 // printFirst prints the first value that exists.
 func printFirst(v *objectjson.Values, out *objectjson.Cells) {
 	for i := range v.Len() {
@@ -56,8 +73,7 @@ func printFirstInteger(v *objectjson.Values, out *objectjson.Cells) {
 // printFirstDate prints the first value that is a time.
 func printFirstDate(v *objectjson.Values, out *objectjson.Cells) {
 	for i := range v.Len() {
-		if millis, ok := v.Get(i).Date(); ok {
-			out.Set(0, api.Value{Kind: api.Date, Int: millis})
+		if out.SetDate(0, v.Get(i)) {
 			return
 		}
 	}
@@ -81,8 +97,14 @@ func printSlash(v *objectjson.Values, out *objectjson.Cells) {
 
 // printTrimmed prints a text without surrounding white space.
 func printTrimmed(v *objectjson.Values, out *objectjson.Cells) {
+	addTrimmed(out, v.Get(0))
+	out.SetText(0)
+}
+
+// addTrimmed adds the text of a value without surrounding white space.
+func addTrimmed(out *objectjson.Cells, value objectjson.Document) {
 	start := len(out.Text)
-	out.AddValue(v.Get(0))
+	out.AddValue(value)
 	text := out.Text[start:]
 	for len(text) > 0 && isSpace(text[len(text)-1]) {
 		text = text[:len(text)-1]
@@ -92,7 +114,6 @@ func printTrimmed(v *objectjson.Values, out *objectjson.Cells) {
 		skipped++
 	}
 	out.Text = append(out.Text[:start], text[skipped:]...)
-	out.SetText(0)
 }
 
 func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
@@ -184,13 +205,12 @@ func sortedMap(d objectjson.Document) []entry {
 
 // printSelector prints a LabelSelector such as "app=web,tier in (back,front),!old".
 func printSelector(v *objectjson.Values, out *objectjson.Cells) {
-	var parts [2]objectjson.Document
-	v.Get(0).Pick(parts[:], "matchLabels", "matchExpressions")
-	terms := sortedMap(parts[0])
+	labels, expressions := pick(v.Get(0), "matchLabels", "matchExpressions")
+	terms := sortedMap(labels)
 	for i := range terms {
 		terms[i].value = terms[i].key + "=" + terms[i].value
 	}
-	for _, expression := range parts[1].Elements() {
+	for _, expression := range expressions.Elements() {
 		terms = append(terms, selectorTerm(expression))
 	}
 	lite.Sort(terms, func(a, b *entry) bool { return a.key < b.key })

@@ -115,7 +115,7 @@ var requestPrinter = objectjson.Printer{
 		}
 		out.SetText(requestCondition)
 		if seconds := v.Get(2); !seconds.IsNull() {
-			out.Set(requestDuration, api.Value{Kind: api.Duration, Int: int64(seconds.Int()) * 1000})
+			out.SetNumber(requestDuration, api.Duration, int64(seconds.Int())*1000)
 		}
 	},
 }
@@ -155,17 +155,23 @@ var paramPrinter = objectjson.Printer{
 
 // addStruct adds a LabelSelector in the notation of Go, as kube-apiserver prints it.
 func addStruct(out *objectjson.Cells, selector objectjson.Document) {
-	var parts [2]objectjson.Document
-	selector.Pick(parts[:], "matchLabels", "matchExpressions")
+	labels, expressions := pick(selector, "matchLabels", "matchExpressions")
 	out.Add("&LabelSelector{MatchLabels:map[string]string{")
-	for _, label := range sortedMap(parts[0]) {
-		out.Add(label.key + ": " + label.value + ",")
+	for _, label := range sortedMap(labels) {
+		out.Add(label.key)
+		out.Add(": ")
+		out.Add(label.value)
+		out.Add(",")
 	}
 	out.Add("},MatchExpressions:[]LabelSelectorRequirement{")
-	for _, expression := range parts[1].Elements() {
+	for _, expression := range expressions.Elements() {
 		var e [3]objectjson.Document
 		expression.Pick(e[:], "key", "operator", "values")
-		out.Add("LabelSelectorRequirement{Key:" + e[0].Text() + ",Operator:" + e[1].Text() + ",Values:[")
+		out.Add("LabelSelectorRequirement{Key:")
+		out.AddValue(e[0])
+		out.Add(",Operator:")
+		out.AddValue(e[1])
+		out.Add(",Values:[")
 		for i, value := range e[2].Elements() {
 			if i > 0 {
 				out.Add(" ")
@@ -230,10 +236,9 @@ func printMigration(v *objectjson.Values, out *objectjson.Cells) {
 // types.
 func printCondition(v *objectjson.Values, out *objectjson.Cells, types ...string) {
 	for _, condition := range v.All(0) {
-		var parts [2]objectjson.Document
-		condition.Pick(parts[:], "type", "status")
+		kind, status := pick(condition, "type", "status")
 		for _, t := range types {
-			if parts[0].Is(t) && parts[1].Is("True") {
+			if kind.Is(t) && status.Is("True") {
 				out.Discard()
 				out.Add(t)
 			}
@@ -256,9 +261,10 @@ func printGroupResource(v *objectjson.Values, out *objectjson.Cells) {
 func printVersions(v *objectjson.Values, out *objectjson.Cells) {
 	servers := v.All(0)
 	for _, server := range servers[:min(len(servers), most)] {
-		var parts [2]objectjson.Document
-		server.Pick(parts[:], "apiServerID", "encodingVersion")
-		addListed(out, parts[0].Text()+"="+parts[1].Text())
+		id, version := pick(server, "apiServerID", "encodingVersion")
+		addListed(out, id.Text())
+		out.Add("=")
+		out.AddValue(version)
 	}
 	addMore(out, len(servers)-most)
 	out.SetText(0)

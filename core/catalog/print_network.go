@@ -50,13 +50,7 @@ func printTLS(v *objectjson.Values, out *objectjson.Cells) {
 func loadBalancer(ingress []objectjson.Document) []string {
 	var found []string
 	for _, point := range ingress {
-		var parts [2]objectjson.Document
-		point.Pick(parts[:], "ip", "hostname")
-		address := parts[0].Text()
-		if address == "" {
-			address = parts[1].Text()
-		}
-		if address != "" {
+		if address := firstText(pick(point, "ip", "hostname")); address != "" {
 			found = append(found, address)
 		}
 	}
@@ -137,9 +131,8 @@ var endpointsPrinter = objectjson.Printer{
 	Print: func(v *objectjson.Values, out *objectjson.Cells) {
 		listed, count := 0, 0
 		for _, subset := range v.All(0) {
-			var parts [2]objectjson.Document
-			subset.Pick(parts[:], "addresses", "ports")
-			addresses, ports := parts[0].Elements(), parts[1].Elements()
+			a, p := pick(subset, "addresses", "ports")
+			addresses, ports := a.Elements(), p.Elements()
 			if len(ports) == 0 {
 				ports = []objectjson.Document{nil} // a headless service may have no ports
 			}
@@ -181,14 +174,13 @@ func addHostPort(out *objectjson.Cells, ip string, port objectjson.Document) {
 func printSlicePorts(v *objectjson.Values, out *objectjson.Cells) {
 	ports := v.All(0)
 	for _, port := range ports[:min(len(ports), most)] {
-		var parts [2]objectjson.Document
-		port.Pick(parts[:], "port", "name")
+		number, name := pick(port, "port", "name")
 		addListed(out, "")
 		switch {
-		case !parts[0].IsNull():
-			out.AddValue(parts[0])
-		case !parts[1].IsNull():
-			out.AddValue(parts[1])
+		case !number.IsNull():
+			out.AddValue(number)
+		case !name.IsNull():
+			out.AddValue(name)
 		default:
 			out.Add("*")
 		}

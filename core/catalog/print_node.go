@@ -26,11 +26,9 @@ var nodePrinter = objectjson.Printer{
 func printNode(v *objectjson.Values, out *objectjson.Cells) {
 	status := "Unknown"
 	for _, condition := range v.All(0) {
-		var parts [2]objectjson.Document
-		condition.Pick(parts[:], "type", "status")
-		if parts[0].Is("Ready") {
+		if kind, ready := pick(condition, "type", "status"); kind.Is("Ready") {
 			status = "NotReady"
-			if parts[1].Is("True") {
+			if ready.Is("True") {
 				status = "Ready"
 			}
 		}
@@ -79,10 +77,8 @@ func roles(labels objectjson.Document) []string {
 // printAddress prints the first address of the given type.
 func printAddress(v *objectjson.Values, out *objectjson.Cells, cell int, kind string) {
 	for _, address := range v.All(3) {
-		var parts [2]objectjson.Document
-		address.Pick(parts[:], "type", "address")
-		if parts[0].Is(kind) {
-			out.AddValue(parts[1])
+		if k, text := pick(address, "type", "address"); k.Is(kind) {
+			out.AddValue(text)
 			break
 		}
 	}

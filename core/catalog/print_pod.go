@@ -95,9 +95,7 @@ func printPod(v *objectjson.Values, out *objectjson.Cells) {
 }
 
 func (p *pod) print(out *objectjson.Cells) {
-	out.Text = strconv.AppendInt(out.Text, int64(p.ready), 10)
-	out.Add("/")
-	out.Text = strconv.AppendInt(out.Text, int64(p.total), 10)
+	addRatio(out, p.ready, p.total)
 	out.SetText(podReady)
 
 	out.Add(p.prefix)
@@ -209,9 +207,7 @@ func (p *pod) containers() {
 // named member has the given value.
 func (p *pod) hasCondition(kind, member, value string) bool {
 	for _, condition := range p.values.All(podConditions) {
-		var parts [2]objectjson.Document
-		condition.Pick(parts[:], "type", member)
-		if parts[0].Is(kind) && parts[1].Is(value) {
+		if k, v := pick(condition, "type", member); k.Is(kind) && v.Is(value) {
 			return true
 		}
 	}
@@ -249,7 +245,7 @@ func (p *pod) printGates(out *objectjson.Cells) {
 		}
 	}
 	if len(gates) > 0 {
-		out.Add(strconv.Itoa(passed) + "/" + strconv.Itoa(len(gates)))
+		addRatio(out, passed, len(gates))
 	}
 	out.SetText(podGates)
 }

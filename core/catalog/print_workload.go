@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"strconv"
-
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/objectjson"
 )
@@ -40,9 +38,9 @@ func printJob(v *objectjson.Values, out *objectjson.Cells) {
 	end, ended := v.Get(6).Date()
 	switch {
 	case started && ended:
-		out.Set(jobDuration, api.Value{Kind: api.Duration, Int: end - start})
+		out.SetNumber(jobDuration, api.Duration, end-start)
 	case started:
-		out.Set(jobDuration, api.Value{Kind: api.Date, Int: start})
+		out.SetDate(jobDuration, v.Get(5))
 	}
 }
 
@@ -146,7 +144,9 @@ var autoscalerPrinter = objectjson.Printer{
 // addMore adds the number of omitted values, if any.
 func addMore(out *objectjson.Cells, omitted int) {
 	if omitted > 0 {
-		out.Add(" + " + strconv.Itoa(omitted) + " more...")
+		out.Add(" + ")
+		out.AddInt(omitted)
+		out.Add(" more...")
 	}
 }
 

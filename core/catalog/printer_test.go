@@ -11,7 +11,7 @@ import (
 )
 
 // printed returns the cells of columns for an object that consists of the given
-// members.
+// members. A missing cell is "-", and a text "-" has quotes.
 func printed(t *testing.T, members string, columns ...api.Column) []string {
 	t.Helper()
 	for i := range columns {
@@ -26,8 +26,11 @@ func printed(t *testing.T, members string, columns ...api.Column) []string {
 	var cells []string
 	for _, v := range o.Columns {
 		text := v.String()
-		if v.Kind == api.Null {
+		switch {
+		case v.Kind == api.Null:
 			text = "-"
+		case text == "-":
+			text = `"-"`
 		}
 		if v.Time != 0 {
 			text += " @" + api.Value{Kind: api.Integer, Int: v.Time / 1000}.String()

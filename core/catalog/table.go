@@ -361,10 +361,8 @@ Driver|string|.spec.driver
 Pool|string|.spec.pool.name
 Age|date|.metadata.creationTimestamp|<unknown>`
 
-// preview contains kinds that are alpha or beta in Kubernetes 1.36 or 1.37, in every version that
-// these two releases serve. Clusters serve them only if their administrators enable them. Three
-// kinds that are alpha in 1.37 are omitted, because their value to users does not justify the
-// size of their printers: ResourcePoolStatusRequest, EvictionRequest and Eviction.
+// preview contains all kinds that are alpha or beta in Kubernetes 1.36 or 1.37, in every version
+// that these two releases serve. Clusters serve them only if their administrators enable them.
 const preview = `
 
 certificates.k8s.io/v1/clustertrustbundles ClusterTrustBundle cluster spec.signerName
@@ -468,4 +466,35 @@ Age|date|.metadata.creationTimestamp|<unknown>
 internal.apiserver.k8s.io/v1alpha1/storageversions StorageVersion cluster
 CommonEncodingVersion|string|.status.commonEncodingVersion|<unset>
 StorageVersions|string|versions(.status.storageVersions[*])|<unset>
-Age|date|.metadata.creationTimestamp|<unknown>`
+Age|date|.metadata.creationTimestamp|<unknown>
+
+resource.k8s.io/v1alpha3/resourcepoolstatusrequests ResourcePoolStatusRequest cluster
+Driver|string|.spec.driver
+Total|string|poolTotal()|-
+Available|string|poolAvailable()|-
+Allocated|string|poolAllocated()|-
+Unavailable|string|poolUnavailable()|-
+Errors|string|poolErrors()|-
+Pools|integer|.status.poolCount|0
+Status|string|poolStatus()
+Completed|date|poolCompleted()|<none>
+
+lifecycle.k8s.io/v1alpha1/evictionrequests EvictionRequest namespaced
+Target|string|.spec.target.pod.name|<unset>
+Target Type|string|evictionTarget()|<unset>
+Status|string|evictionStatus()
+Requester|string|.spec.requester
+Intent|string|.spec.intent
+Age|date|.metadata.creationTimestamp|<unknown>
+
+lifecycle.k8s.io/v1alpha1/evictions Eviction namespaced
+Target|string|.spec.target.pod.name|<unset>
+Target Type|string|evictionTarget()|<unset>
+Status|string|evictionStatus()
+Active Responder|string|responder()
+Responder Status|string|responderStatus()|<unset>
+Responder Expected Finish|string|responderFinish()|<unknown>
+Requesters|string|requesters(.status.requesters[*])|<none>
+Age|date|.metadata.creationTimestamp|<unknown>
+Responder Heartbeat|string|responderHeartbeat()|<unset>|wide
+Responder Status Message|string|responderMessage()|<unset>|wide`

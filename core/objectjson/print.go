@@ -1,6 +1,8 @@
 package objectjson
 
 import (
+	"strconv"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
@@ -25,7 +27,7 @@ type Printer struct {
 }
 
 // maxPrinted is the maximum number of cells of one printer.
-const maxPrinted = 5
+const maxPrinted = 7
 
 // Values contains the values at the paths of a printer.
 type Values struct {
@@ -60,30 +62,54 @@ func (v *Values) Len() int { return len(v.ends) }
 
 // Cells receives the cells of a printer. Cells that are not set are Null.
 type Cells struct {
-	// Text collects the text of the next cell that SetText sets.
+	// Text collects the text of the next cell that SetText or SetTimed sets.
 	Text  []byte
-	cells [maxPrinted]api.Value
-	start int             // start of the next text
-	from  [maxPrinted]int // start of each cell's text in Text, which ends at "to"
-	to    [maxPrinted]int
+	cells []api.Value // the Int of a String contains the start and, in the lower 32 bits, the end of its text
+	start int         // start of the next text
 }
 
 // Set sets a cell to a value that is not a String.
 func (c *Cells) Set(cell int, v api.Value) { c.cells[cell] = v }
 
-// SetInt sets a cell to an Integer.
-func (c *Cells) SetInt(cell int, n int) { c.cells[cell] = api.Value{Kind: api.Integer, Int: int64(n)} }
+// SetDate sets a cell to a Date and returns true, unless the value is not a timestamp.
+//
+//go:noinline
+func (c *Cells) SetDate(cell int, at Document) bool {
+	millis, ok := at.Date()
+	if ok {
+		c.SetNumber(cell, api.Date, millis)
+	}
+	return ok
+}
 
-// SetText sets a cell to the text that was added to Text since the last call, or to Null
-// if that text is empty.
+// SetInt sets a cell to an Integer.
+func (c *Cells) SetInt(cell int, n int) { c.SetNumber(cell, api.Integer, int64(n)) }
+
+// SetNumber sets a cell to a value that contains only an Int.
+//
+//go:noinline
+func (c *Cells) SetNumber(cell int, kind api.ValueKind, n int64) {
+	v := &c.cells[cell]
+	v.Kind, v.Int = kind, n
+}
+
+// SetText sets a cell to the text that was added to Text since the last call. If that text
+// is empty, the cell stays Null.
 //
 //go:noinline
 func (c *Cells) SetText(cell int) {
-	c.cells[cell] = api.Value{}
-	if len(c.Text) > c.start {
-		c.cells[cell].Kind = api.String
+	c.SetTimed(cell, nil)
+}
+
+// SetTimed is like SetText, but also sets the Time of the cell if "at" is a timestamp. The
+// cell is then a String even if its text is empty.
+//
+//go:noinline
+func (c *Cells) SetTimed(cell int, at Document) {
+	if millis, ok := at.Date(); ok || len(c.Text) > c.start {
+		c.SetNumber(cell, api.String, int64(c.start)<<32|int64(len(c.Text)))
+		c.cells[cell].Time = millis
 	}
-	c.from[cell], c.to[cell] = c.start, len(c.Text)
 	c.start = len(c.Text)
 }
 
@@ -97,6 +123,11 @@ func (c *Cells) Discard() { c.Text = c.Text[:c.start] }
 //
 //go:noinline
 func (c *Cells) Add(text string) { c.Text = append(c.Text, text...) }
+
+// AddInt appends a decimal number to the current text.
+//
+//go:noinline
+func (c *Cells) AddInt(n int) { c.Text = strconv.AppendInt(c.Text, int64(n), 10) }
 
 // AddValue appends the text of a string, number or bool to the current text.
 //
@@ -152,7 +183,7 @@ func (c *columnCompiler) shared(declared *api.Column) (*print, int) {
 			return p, cell
 		}
 	}
-	return &print{printer: printer, path: declared.Path}, cell
+	return &print{printer: printer, path: declared.Path, cells: Cells{cells: make([]api.Value, maxPrinted)}}, cell
 }
 
 // splitPaths returns the paths in the Path of a printer's column. It splits at spaces,
@@ -190,17 +221,18 @@ func (p *print) run(s *Scanner) {
 		}
 		p.values.ends = append(p.values.ends, len(p.values.documents))
 	}
-	p.cells = Cells{Text: p.cells.Text[:0]}
+	p.cells.Text, p.cells.start = p.cells.Text[:0], 0
+	clear(p.cells.cells)
 	p.printer.Print(&p.values, &p.cells)
 }
 
 // printed returns a cell of a printer. It appends the text of a String to s.texts.
 func (s *Scanner) printed(c *column) api.Value {
-	from := &c.print.cells
-	v := from.cells[c.cell]
+	v := c.print.cells.cells[c.cell]
 	if v.Kind == api.String {
-		s.texts.bytes = append(s.texts.bytes, from.Text[from.from[c.cell]:from.to[c.cell]]...)
+		s.texts.bytes = append(s.texts.bytes, c.print.cells.Text[v.Int>>32:uint32(v.Int)]...)
 		s.texts.end()
+		v.Int = 0
 	}
 	return v
 }
