@@ -46,7 +46,7 @@ type sharedCollection struct {
 type collection struct {
 	id           uint32
 	shared       *sharedCollection
-	lastReported *wire.CollectionState // nil before the first report
+	lastReported *reportedState // nil before the first report
 }
 
 func (e *Engine) openCollection(f *wire.OpenCollection) {
@@ -457,11 +457,15 @@ func (c *collection) report(e *Engine) {
 		state.NextAttemptMillis = at
 	}
 	state.NextAttemptMillis = e.outside(state.NextAttemptMillis)
-	if c.lastReported == nil || state != *c.lastReported {
-		c.lastReported = &state
+	if reported := reportedState(state); c.lastReported == nil || reported != *c.lastReported {
+		c.lastReported = &reported
 		e.out = state.Append(e.out)
 	}
 }
+
+// reportedState has no methods. The linker keeps the methods of all types of fields, and the module
+// does not need the parser of this frame.
+type reportedState wire.CollectionState
 
 func (e *Engine) reportFault(b *sharedCollection, f *wire.ObjectError) {
 	for _, c := range e.collections {

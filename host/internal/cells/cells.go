@@ -9,9 +9,9 @@ import (
 	"github.com/watchglass/watchglass/host/internal/age"
 )
 
-// Text formats a value of a column. It formats a date as its age at the time now,
-// which is in milliseconds since the epoch, and likewise the time of a text or a count. For a missing value, it returns the
-// default of the column.
+// Text formats a value of a column. It formats a date, and the time of a text or a count, as
+// its age at the time now, which is in milliseconds since the epoch. For a missing value, it
+// returns the default of the column.
 func Text(c *api.Column, v api.Value, now int64) string {
 	switch v.Kind {
 	case api.Null:
