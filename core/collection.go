@@ -46,7 +46,8 @@ type sharedCollection struct {
 type collection struct {
 	id           uint32
 	shared       *sharedCollection
-	lastReported *reportedState // nil before the first report
+	lastReported reportedState // if reported is set
+	reported     bool
 }
 
 func (e *Engine) openCollection(f *wire.OpenCollection) {
@@ -457,8 +458,8 @@ func (c *collection) report(e *Engine) {
 		state.NextAttemptMillis = at
 	}
 	state.NextAttemptMillis = e.outside(state.NextAttemptMillis)
-	if reported := reportedState(state); c.lastReported == nil || reported != *c.lastReported {
-		c.lastReported = &reported
+	if reported := reportedState(state); !c.reported || reported != c.lastReported {
+		c.reported, c.lastReported = true, reported
 		e.out = state.Append(e.out)
 	}
 }

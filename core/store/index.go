@@ -24,21 +24,36 @@ type table struct {
 }
 
 // group stores consecutive slots together, so a probe usually reads one cache
-// line. A slot takes five bytes.
+// line. A slot takes six bytes.
 type group struct {
 	ids  [groupSize]ID // zero for an empty slot
 	tags [groupSize]uint8
+	// probes contains the distance of each entry from its home, the slot where its probe
+	// sequence starts. A removal moves entries by these distances, without reading keys.
+	probes [groupSize]uint8
 }
 
-const groupSize = 8
+const (
+	groupSize = 8
+	// maxProbe represents this distance and all greater ones.
+	maxProbe = 255
+)
 
 func (t *table) slots() int { return len(t.groups) * groupSize }
 
 func (t *table) id(slot int) ID { return t.groups[slot/groupSize].ids[slot%groupSize] }
 
-func (t *table) set(slot int, id ID, tag uint8) {
-	g := &t.groups[slot/groupSize]
-	g.ids[slot%groupSize], g.tags[slot%groupSize] = id, tag
+func (t *table) set(slot int, id ID, tag uint8, probe int) {
+	g, at := &t.groups[slot/groupSize], slot%groupSize
+	g.ids[at], g.tags[at], g.probes[at] = id, tag, uint8(min(probe, maxProbe))
+}
+
+// probe returns the distance of an entry from its home.
+func (t *table) probe(s *Store, slot int) int {
+	if p := t.groups[slot/groupSize].probes[slot%groupSize]; p < maxProbe {
+		return int(p)
+	}
+	return (slot - int(hash(s.key(t.id(slot))))) & (t.slots() - 1)
 }
 
 // A hash has three parts: the low bits select the slot, the tag filters
@@ -109,11 +124,12 @@ func (t *table) find(s *Store, key api.Key, h uint64) int {
 
 func (t *table) put(h uint64, id ID) {
 	mask := t.slots() - 1
-	i := int(h) & mask
+	home := int(h) & mask
+	i := home
 	for t.id(i) != 0 {
 		i = (i + 1) & mask
 	}
-	t.set(i, id, tagOf(h))
+	t.set(i, id, tagOf(h), (i-home)&mask)
 }
 
 func (t *table) grow(s *Store) {
@@ -137,13 +153,13 @@ func (t *table) resize(s *Store, groups int) {
 func (t *table) close(s *Store, hole int) {
 	mask := t.slots() - 1
 	for i := (hole + 1) & mask; t.id(i) != 0; i = (i + 1) & mask {
-		h := hash(s.key(t.id(i)))
-		if home := int(h) & mask; (i-home)&mask >= (i-hole)&mask {
-			t.set(hole, t.id(i), tagOf(h))
+		probe, distance := t.probe(s, i), (i-hole)&mask
+		if probe >= distance {
+			t.set(hole, t.id(i), t.groups[i/groupSize].tags[i%groupSize], probe-distance)
 			hole = i
 		}
 	}
-	t.set(hole, 0, 0)
+	t.set(hole, 0, 0, 0)
 }
 
 // hash returns the hash of a key. It reads eight bytes at a time because keys are long and

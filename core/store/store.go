@@ -158,7 +158,11 @@ func (s *Store) Remove(key api.Key) (previous Ref) {
 	if id == 0 {
 		return 0
 	}
-	s.order.Remove(id, s.before(key))
+	before := s.before(key)
+	if s.ranks != nil {
+		before = func(other ID) bool { return s.Before(other, id) }
+	}
+	s.order.Remove(id, before)
 	s.free = append(s.free, id)
 	return s.Replace(id, 0)
 }

@@ -43,7 +43,8 @@ func (v *View) follow() {
 		return
 	}
 	v.setKeys(noID, v.anchor.ref)
-	position := v.rows.Count(v.before(noID, v.anchor.ref))
+	p := v.position(noID, v.anchor.ref)
+	position := v.rows.Count(func(other store.ID) bool { return p.follows(other) })
 	if offset := uint32(max(position-int(v.anchor.before), 0)); offset != v.offset {
 		v.offset, v.changed = offset, true
 	}

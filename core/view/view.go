@@ -38,6 +38,7 @@ type View struct {
 	limit              uint32
 	anchor             anchor
 	facets             []facet
+	counts             []wire.FacetCounts // a buffer for the counts of a patch
 	shown              window
 	// changed means that a patch is needed even if the window's rows are equal.
 	// touched means that the rows may differ, which Patch checks.
@@ -262,39 +263,58 @@ func (v *View) moves(id store.ID, e *history.Event) bool {
 
 func (v *View) insert(id store.ID, ref store.Ref) {
 	v.setKeys(id, ref)
-	v.rows.Insert(id, v.before(id, ref))
+	p := v.position(id, ref)
+	v.rows.Insert(id, func(other store.ID) bool { return p.follows(other) })
 }
 
-func (v *View) remove(id store.ID, ref store.Ref) { v.rows.Remove(id, v.before(id, ref)) }
+func (v *View) remove(id store.ID, ref store.Ref) {
+	p := v.position(id, ref)
+	v.rows.Remove(id, func(other store.ID) bool { return p.follows(other) })
+}
 
-// before returns a function that reports whether a row precedes the object id. The sort
-// keys of this object belong to the version ref. When a row is removed, the state already
-// has another version of the object, or none. For noID, the object key of ref decides
-// between equal sort keys.
-func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
-	state := v.cacher.State()
-	precedes := func(other store.ID) bool {
-		if id == noID {
-			return v.arena.Key(state.Version(other)) < v.arena.Key(ref)
+// rowPosition is a position in the order of the rows. It is a value rather than a closure, so that
+// it does not allocate.
+type rowPosition struct {
+	v    *View
+	id   store.ID
+	ref  store.Ref
+	keys []sortKey // of the first level
+	key  sortKey   // of the first level
+	// undecided is the first level to compare if the keys of the first level are equal.
+	undecided int
+}
+
+// position returns the position of the object id. The sort keys of this object belong to the
+// version ref. When a row is removed, the state already has another version of the object,
+// or none. For noID, the object key of ref decides between equal sort keys.
+func (v *View) position(id store.ID, ref store.Ref) rowPosition {
+	p := rowPosition{v: v, id: id, ref: ref}
+	if len(v.levels) > 0 {
+		p.keys, p.key = v.keys[0], v.keys[0][id]
+		if v.levels[0].exact(p.key) {
+			p.undecided = 1
 		}
-		return state.Before(other, id)
 	}
-	if len(v.levels) == 0 {
-		return precedes
-	}
-	keys, key := v.keys[0], v.keys[0][id]
-	decided := len(v.levels) == 1 && v.levels[0].exact(key)
-	return func(other store.ID) bool {
-		if k := keys[other]; k != key {
-			return k < key
+	return p
+}
+
+// follows reports whether the row other precedes the position.
+func (p *rowPosition) follows(other store.ID) bool {
+	if p.keys != nil {
+		if key := p.keys[other]; key != p.key {
+			return key < p.key
 		}
-		if !decided && other != id {
-			if c := v.compare(0, other, state.Version(other), id, ref); c != 0 {
-				return c < 0
-			}
-		}
-		return precedes(other)
 	}
+	state := p.v.cacher.State()
+	if p.undecided < len(p.v.levels) && other != p.id {
+		if c := p.v.compare(p.undecided, other, state.Version(other), p.id, p.ref); c != 0 {
+			return c < 0
+		}
+	}
+	if p.id == noID {
+		return p.v.arena.Key(state.Version(other)) < p.v.arena.Key(p.ref)
+	}
+	return state.Before(other, p.id)
 }
 
 // compare compares two rows by their values, starting at a sort level. Zero means that
@@ -367,10 +387,11 @@ func (v *View) Patch(f *wire.ViewPatch) bool {
 	f.ResourceVersion = v.cacher.ResourceVersion()
 	f.Total = uint64(v.rows.Len())
 	f.Offset = v.offset
-	f.Facets = f.Facets[:0]
+	v.counts = v.counts[:0]
 	for i := range v.facets {
-		f.Facets = append(f.Facets, v.facets[i].report())
+		v.counts = append(v.counts, v.facets[i].report())
 	}
+	f.Facets = v.counts
 	v.shown.move(rows, f)
 	return true
 }
