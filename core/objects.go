@@ -16,8 +16,8 @@ type handle struct {
 	owner    string
 	onDemand bool
 
-	state    *wire.ObjectState // as last reported; nil before the first report
-	reported bool              // the version, or the absence, of the object was reported
+	state    *objectState // as last reported; nil before the first report
+	reported bool         // the version, or the absence, of the object was reported
 	version  api.ResourceVersion
 	broken   *api.Status // why the body of version cannot be decoded; nil if it can
 }
@@ -100,7 +100,7 @@ func (h *handle) report(e *Engine, out []byte) []byte {
 		state.Status = h.broken
 	}
 	if h.state == nil || state.State != h.state.State || !sameStatus(state.Status, h.state.Status) {
-		h.state = &state
+		h.state = (*objectState)(&state)
 		out = state.Append(out)
 	}
 	return out
@@ -246,3 +246,6 @@ func (e *Engine) inspectObjects(add func(string, int)) {
 		}
 	}
 }
+
+// objectState has no methods, for the same reason as reportedState.
+type objectState wire.ObjectState

@@ -44,7 +44,7 @@ func (v *View) follow() {
 	}
 	v.setKeys(noID, v.anchor.ref)
 	p := v.position(noID, v.anchor.ref)
-	position := v.rows.Count(func(other store.ID) bool { return p.follows(other) })
+	position := v.rows.Count(p.follows)
 	if offset := uint32(max(position-int(v.anchor.before), 0)); offset != v.offset {
 		v.offset, v.changed = offset, true
 	}

@@ -33,14 +33,17 @@ type facet struct {
 	// groups were created or removed since.
 	top       []*group
 	regrouped bool
+	// frequent contains the groups that had enough rows for top, and all those with as many
+	// rows as the last of them, sorted by value.
+	frequent []*group
 	// changed means that shown is outdated.
 	changed bool
 	shown   wire.FacetCounts
 	last    *group // group of the row that was counted last
 	// Buffers.
-	key    []byte
-	counts []uint64
-	ties   []*group
+	key          []byte
+	counts       []uint64
+	added, spare []*group
 }
 
 // group is the set of rows with one value, or one pair of values.
@@ -51,7 +54,9 @@ type group struct {
 	// number identifies the group within the facet.
 	number uint32
 	index  int // in facet.list
-	sums   []sum
+	// frequent means that facet.frequent contains the group.
+	frequent bool
+	sums     []sum
 }
 
 // pairLength is the size of the length field at the end of a pair's key.
@@ -86,7 +91,7 @@ func newFacets(arena *store.Arena, parsed []query.Facet, requested []wire.Facet)
 // reset removes all groups, and returns the previous ones.
 func (f *facet) reset() map[string]*group {
 	before := f.groups
-	f.groups, f.list, f.rows, f.regrouped, f.changed, f.last = map[string]*group{}, nil, 0, true, true, nil
+	f.groups, f.list, f.frequent, f.rows, f.regrouped, f.changed, f.last = map[string]*group{}, nil, nil, 0, true, true, nil
 	for i := range f.aggregates {
 		f.aggregates[i].order.Load(nil)
 	}
@@ -236,25 +241,43 @@ func (f *facet) report() wire.FacetCounts {
 }
 
 // chooseTop sets top to the most frequent groups. It prefers smaller values among equally
-// frequent ones.
+// frequent ones. Most groups are frequent enough again, so only the others are sorted.
 func (f *facet) chooseTop() {
-	f.regrouped, f.top, f.ties = false, f.top[:0], f.ties[:0]
-	rows := f.leastRows()
+	rows, more := f.leastRows(), 0
+	merged, added := f.spare[:0], f.added[:0]
 	for _, g := range f.list {
-		switch {
-		case g.rows > rows:
-			f.top = append(f.top, g)
-		case g.rows == rows:
-			f.ties = append(f.ties, g)
+		if g.rows > rows {
+			more++
+		}
+		if g.rows >= rows && !g.frequent {
+			g.frequent, added = true, append(added, g)
 		}
 	}
-	rest := f.limit - len(f.top)
-	if rest < len(f.ties) {
-		lite.Sort(f.ties, func(a, b **group) bool { return (*a).precedes(*b) })
-		f.ties = f.ties[:rest]
+	f.added = added
+	lite.Sort(added, func(a, b **group) bool { return (*a).precedes(*b) })
+	for _, g := range f.frequent {
+		if g.rows == 0 || g.rows < rows {
+			g.frequent = false
+			continue
+		}
+		for len(added) > 0 && added[0].precedes(g) {
+			merged, added = append(merged, added[0]), added[1:]
+		}
+		merged = append(merged, g)
 	}
-	f.top = append(f.top, f.ties...)
-	lite.Sort(f.top, func(a, b **group) bool { return (*a).precedes(*b) })
+	f.frequent, f.spare = append(merged, added...), f.frequent
+
+	f.regrouped, f.top = false, f.top[:0]
+	rest := f.limit - more
+	for _, g := range f.frequent {
+		if g.rows == rows {
+			if rest == 0 {
+				continue
+			}
+			rest--
+		}
+		f.top = append(f.top, g)
+	}
 }
 
 // leastRows returns the least number that at most as many groups exceed as the facet reports.

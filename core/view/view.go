@@ -264,12 +264,12 @@ func (v *View) moves(id store.ID, e *history.Event) bool {
 func (v *View) insert(id store.ID, ref store.Ref) {
 	v.setKeys(id, ref)
 	p := v.position(id, ref)
-	v.rows.Insert(id, func(other store.ID) bool { return p.follows(other) })
+	v.rows.Insert(id, p.follows)
 }
 
 func (v *View) remove(id store.ID, ref store.Ref) {
 	p := v.position(id, ref)
-	v.rows.Remove(id, func(other store.ID) bool { return p.follows(other) })
+	v.rows.Remove(id, p.follows)
 }
 
 // rowPosition is a position in the order of the rows. It is a value rather than a closure, so that
