@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -67,6 +68,34 @@ func TestIndexRemovesFromChains(t *testing.T) {
 			} else {
 				assert.Equal(t, ids[key], s.Find(key), "%d after %d went", i, out)
 			}
+		}
+	}
+}
+
+// Removals keep chains intact whose entries are further from their home than a slot can
+// represent.
+func TestIndexRemovesFromLongChains(t *testing.T) {
+	const n = 300
+	s, random := New(NewArena()), randomOf(5)
+	var chain []api.Key
+	for i := 0; len(chain) < n; i++ {
+		if key := keyOf(i); tableOf(hash(key)) == 5 && hash(key)&511 == 500 {
+			chain = append(chain, key)
+		}
+	}
+	table := &s.index.tables[5]
+	table.resize(s, 512/groupSize)
+	for _, key := range chain {
+		s.Add(put(s.arena, key, 1, 0))
+	}
+	require.Equal(t, 512, table.slots())
+	for len(chain) > 0 {
+		i := random.Intn(len(chain))
+		require.NotZero(t, s.Remove(chain[i]))
+		require.Zero(t, s.Find(chain[i]))
+		chain = slices.Delete(chain, i, i+1)
+		for _, key := range chain {
+			require.Equal(t, key, s.key(s.Find(key)))
 		}
 	}
 }

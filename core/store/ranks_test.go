@@ -47,6 +47,34 @@ func TestBeforeAgreesWithKeyOrder(t *testing.T) {
 	}
 }
 
+// Objects that are removed by rank leave the others in order.
+func TestRemovalsByRank(t *testing.T) {
+	s, random := New(NewArena()), randomOf(9)
+	s.EnableRanks()
+	model := map[api.Key]bool{}
+	for i := range 20_000 {
+		key := keyOf(random.Intn(500))
+		require.Equal(t, model[key], s.Find(key) != 0)
+		if model[key] {
+			s.arena.Release(s.Remove(key))
+		} else {
+			s.Add(put(s.arena, key, 1, 0))
+		}
+		if model[key] = !model[key]; i%100 == 0 {
+			checkRanks(t, s)
+			var keys []api.Key
+			s.Objects(func(id ID, _ Ref) bool {
+				keys = append(keys, s.key(id))
+				return true
+			})
+			require.True(t, slices.IsSorted(keys))
+			for key, present := range model {
+				require.Equal(t, present, slices.Contains(keys, key), key)
+			}
+		}
+	}
+}
+
 func TestRanksAtTheEnds(t *testing.T) {
 	p := ranks{0, ^uint64(0) - 1, 1}
 	require.False(t, p.put(3, 1, 0), "no room after the last")

@@ -66,6 +66,7 @@ func TestFacetsAgreeWithTheModel(t *testing.T) {
 		{wire.Facet{By: "metadata.labels[app]", Limit: 1}, app, all(restarts, running, here)},
 		{wire.Facet{By: "spec.nodeName", Limit: 5}, node, all(restarts, running, web, here)},
 		{wire.Facet{By: "name", Limit: 1000}, func(o api.Object) string { return o.Key.Name() }, all(restarts, running, web, here)},
+		{wire.Facet{By: "metadata.name", Limit: 7}, func(o api.Object) string { return o.Key.Name() }, all(restarts, running, web, here)},
 	}
 	q := wire.OpenView{
 		Namespaces: []string{"ns1", "ns2", "absent"}, Search: "p", Limit: 5,
