@@ -159,7 +159,7 @@ func (s *Store) Remove(key api.Key) (previous Ref) {
 		return 0
 	}
 	before := s.before(key)
-	if s.ranks != nil {
+	if s.ranks != nil { // the rank of a removed object stays correct, and comparing ranks reads no keys
 		before = func(other ID) bool { return s.Before(other, id) }
 	}
 	s.order.Remove(id, before)

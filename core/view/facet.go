@@ -33,8 +33,8 @@ type facet struct {
 	// groups were created or removed since.
 	top       []*group
 	regrouped bool
-	// frequent contains the groups that had enough rows for top, and all those with as many
-	// rows as the last of them, sorted by value.
+	// frequent contains the groups with at least as many rows as the least frequent one in top,
+	// sorted by value.
 	frequent []*group
 	// changed means that shown is outdated.
 	changed bool
@@ -241,7 +241,8 @@ func (f *facet) report() wire.FacetCounts {
 }
 
 // chooseTop sets top to the most frequent groups. It prefers smaller values among equally
-// frequent ones. Most groups are frequent enough again, so only the others are sorted.
+// frequent ones. Most groups stay frequent, so it sorts only those that have become frequent, and
+// merges them with the others.
 func (f *facet) chooseTop() {
 	rows, more := f.leastRows(), 0
 	merged, added := f.spare[:0], f.added[:0]
