@@ -77,7 +77,7 @@ type flakes struct {
 // repeatAll runs each unit count times, up to jobs units at a time. The runs of one unit
 // never overlap.
 func (f *flakes) repeatAll(ctx context.Context, units []unit, count, jobs int) error {
-	return inParallel(jobs, units, func(u unit) error {
+	return inParallel(jobs, 0, nil, units, func(u unit) error {
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchglass/watchglass/host/internal/interrupt"
@@ -64,10 +65,20 @@ func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 	out := &lockedWriter{w: os.Stdout}
 	var mu sync.Mutex
 	var running sync.WaitGroup
+	var ended atomic.Int32
+	alone := make(chan struct{}) // closed when at most one lane is left
+	if len(lanes) < 2 {
+		close(alone)
+	}
 	for _, lane := range lanes {
 		running.Go(func() {
+			defer func() {
+				if int(ended.Add(1)) == len(lanes)-1 {
+					close(alone)
+				}
+			}()
 			for _, s := range lane {
-				t, units := run(ctx, out, s)
+				t, units := run(ctx, out, s, alone)
 				mu.Lock()
 				lines = append(lines, s.name+": "+t.String())
 				total.add(t)
@@ -92,12 +103,12 @@ func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 }
 
 // run runs one suite, and returns the counts of its tests and the durations of its units.
-// If a unit fails without a failed test, for example because a package does not compile,
+// The channel alone is closed when no other lane is left. If a unit fails without a failed test, for example because a package does not compile,
 // run counts one failure.
-func run(ctx context.Context, out io.Writer, s suite) (t tally, durations slowest) {
+func run(ctx context.Context, out io.Writer, s suite, alone <-chan struct{}) (t tally, durations slowest) {
 	start := time.Now()
 	var mu sync.Mutex
-	_ = inParallel(max(1, s.jobs), s.units, func(u unit) error { // cannot fail, because the function always returns nil
+	_ = inParallel(max(1, s.jobs), s.alone, alone, s.units, func(u unit) error { // cannot fail, because the function always returns nil
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -118,27 +129,40 @@ func run(ctx context.Context, out io.Writer, s suite) (t tally, durations slowes
 	return t, durations
 }
 
-// inParallel calls the function each for all units, for up to jobs units at a time. A
-// failed call ends only one of the jobs, so the other jobs continue with the remaining
-// units.
-func inParallel(jobs int, units []unit, each func(unit) error) error {
+// inParallel calls the function each for all units, for up to jobs units at a time, and for
+// up to more further units once the channel alone is closed. A failed call ends only one of the
+// jobs, so the other jobs continue with the remaining units.
+func inParallel(jobs, more int, alone <-chan struct{}, units []unit, each func(unit) error) error {
 	next := make(chan unit, len(units))
 	for _, u := range units {
 		next <- u
 	}
 	close(next)
-	errs := make([]error, jobs)
-	var workers sync.WaitGroup
+	errs := make([]error, jobs+more)
+	work := func(i int) {
+		for u := range next {
+			if errs[i] = each(u); errs[i] != nil {
+				return
+			}
+		}
+	}
+	var first, further sync.WaitGroup
 	for i := range jobs {
-		workers.Go(func() {
-			for u := range next {
-				if errs[i] = each(u); errs[i] != nil {
-					return
-				}
+		first.Go(func() { work(i) })
+	}
+	ended := make(chan struct{})
+	for i := range more {
+		further.Go(func() {
+			select {
+			case <-alone:
+				work(jobs + i)
+			case <-ended:
 			}
 		})
 	}
-	workers.Wait()
+	first.Wait()
+	close(ended)
+	further.Wait()
 	return errors.Join(errs...)
 }
 

@@ -18,6 +18,7 @@ type suite struct {
 	name   string
 	units  []unit
 	jobs   int      // number of units that run at a time; zero means one
+	alone  int      // number of further units that run at a time once the other lanes have ended
 	build  []string // arguments of a go command that compiles the packages
 	suffix string   // appended to the names of packages in the list of the slowest, to distinguish suites with the same packages
 }
@@ -84,8 +85,9 @@ var slow = []string{
 }
 
 // suites returns the suites in four lanes, which run in parallel. The lanes of Go tests and of
-// Node files run one package or file per processor at a time. The raced packages run one at a
-// time. Running twice as many saves no time: each then takes two to three times as long, and
+// Node files run one package or file per processor at a time. Once the other lanes have ended,
+// which is soon if the results of Go are cached, twice as many Node files run at a time, because
+// half of their time is spent waiting. The raced packages run one at a time. Running twice as many saves no time: each then takes two to three times as long, and
 // can exceed its time limit. Files of the npm package come last, because most of these files
 // are short. Tests run without vet, because "make lint" vets the packages.
 func suites() ([][]suite, error) {
@@ -108,7 +110,7 @@ func suites() ([][]suite, error) {
 			goTests("selectors against Kubernetes", "host/conformance", 1, nil, "./selectors"),
 			goTests("the release program", "host/internal/release", 1, nil, "."),
 		},
-		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: processors}},
+		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: processors, alone: processors}},
 	}, nil
 }
 

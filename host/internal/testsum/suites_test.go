@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -17,9 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostAtATime runs a suite of six units, and returns the maximum number of units that ran
-// at the same time.
-func mostAtATime(t *testing.T, jobs int) (most int) {
+// mostAtATime runs a suite of units that take a second each, and returns the maximum number of
+// units that ran at the same time, and the duration. The other lanes end after two and a half
+// seconds.
+func mostAtATime(t *testing.T, units, jobs, alone int) (most int, took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		running := 0
@@ -36,20 +38,42 @@ func mostAtATime(t *testing.T, jobs int) (most int) {
 			each(result{test: "Test", outcome: passed})
 			return nil
 		}
-		units := make([]unit, 6)
-		for i := range units {
-			units[i] = unit{"unit", one}
-		}
-		got, _ := run(t.Context(), io.Discard, suite{name: "all", units: units, jobs: jobs})
-		assert.Equal(t, "6 passed, 0 failed", got.String())
+		others := make(chan struct{})
+		time.AfterFunc(2500*time.Millisecond, func() { close(others) })
+		begin := time.Now()
+		got, _ := run(t.Context(), io.Discard, suite{name: "all", units: slices.Repeat([]unit{{"unit", one}}, units), jobs: jobs, alone: alone}, others)
+		took = time.Since(begin)
+		assert.Equal(t, fmt.Sprintf("%d passed, 0 failed", units), got.String())
 	})
-	return most
+	return most, took
 }
 
-func TestSuiteRunsUnitsInParallel(t *testing.T) { assert.Equal(t, 3, mostAtATime(t, 3)) }
+func TestSuiteRunsUnitsInParallel(t *testing.T) {
+	most, took := mostAtATime(t, 6, 3, 0)
+	assert.Equal(t, 3, most)
+	assert.Equal(t, 2*time.Second, took)
+}
 
 // By default, a suite runs one unit at a time, because its units may use the whole machine.
-func TestSuiteRunsOneUnitAtATime(t *testing.T) { assert.Equal(t, 1, mostAtATime(t, 0)) }
+func TestSuiteRunsOneUnitAtATime(t *testing.T) {
+	most, _ := mostAtATime(t, 6, 0, 0)
+	assert.Equal(t, 1, most)
+}
+
+// Once the other lanes have ended, a suite uses the processors that they have left.
+func TestSuiteRunsMoreUnitsOnceItIsAlone(t *testing.T) {
+	most, took := mostAtATime(t, 14, 2, 2)
+	assert.Equal(t, 4, most)
+	// Six units end in the first three seconds. Two further ones have begun by then, after 2.5 s.
+	assert.Equal(t, 5*time.Second, took)
+}
+
+// A suite that ends before the other lanes does not wait for them.
+func TestSuiteDoesNotWaitForOtherLanes(t *testing.T) {
+	most, took := mostAtATime(t, 4, 2, 2)
+	assert.Equal(t, 2, most)
+	assert.Equal(t, 2*time.Second, took)
+}
 
 // The go command ignores flags for packages that are not built, such as misspelled ones.
 func TestPackagesWithoutTheRaceDetectorExist(t *testing.T) {
