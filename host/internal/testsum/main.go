@@ -103,8 +103,8 @@ func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 }
 
 // run runs one suite, and returns the counts of its tests and the durations of its units.
-// The channel alone is closed when no other lane is left. If a unit fails without a failed test, for example because a package does not compile,
-// run counts one failure.
+// The channel alone is closed when no other lane is left. If a unit fails without a failed
+// test, for example because a package does not compile, run counts one failure.
 func run(ctx context.Context, out io.Writer, s suite, alone <-chan struct{}) (t tally, durations slowest) {
 	start := time.Now()
 	var mu sync.Mutex
