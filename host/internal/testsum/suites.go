@@ -87,9 +87,10 @@ var slow = []string{
 // suites returns the suites in four lanes, which run in parallel. The lanes of Go tests and of
 // Node files run one package or file per processor at a time. Once the other lanes have ended,
 // which is soon if the results of Go are cached, twice as many Node files run at a time, because
-// half of their time is spent waiting. The raced packages run one at a time. Running twice as many saves no time: each then takes two to three times as long, and
-// can exceed its time limit. Files of the npm package come last, because most of these files
-// are short. Tests run without vet, because "make lint" vets the packages.
+// many of them wait. The raced packages run one at a time. Running twice as many saves no time:
+// each then takes two to three times as long, and can exceed its time limit. Files of the npm
+// package come last, because most of these files are short. Tests run without vet, because
+// "make lint" vets the packages.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {

@@ -49,30 +49,23 @@ func mostAtATime(t *testing.T, units, jobs, alone int) (most int, took time.Dura
 }
 
 func TestSuiteRunsUnitsInParallel(t *testing.T) {
-	most, took := mostAtATime(t, 6, 3, 0)
-	assert.Equal(t, 3, most)
-	assert.Equal(t, 2*time.Second, took)
-}
-
-// By default, a suite runs one unit at a time, because its units may use the whole machine.
-func TestSuiteRunsOneUnitAtATime(t *testing.T) {
-	most, _ := mostAtATime(t, 6, 0, 0)
-	assert.Equal(t, 1, most)
-}
-
-// Once the other lanes have ended, a suite uses the processors that they have left.
-func TestSuiteRunsMoreUnitsOnceItIsAlone(t *testing.T) {
-	most, took := mostAtATime(t, 14, 2, 2)
-	assert.Equal(t, 4, most)
-	// Six units end in the first three seconds. Two further ones have begun by then, after 2.5 s.
-	assert.Equal(t, 5*time.Second, took)
-}
-
-// A suite that ends before the other lanes does not wait for them.
-func TestSuiteDoesNotWaitForOtherLanes(t *testing.T) {
-	most, took := mostAtATime(t, 4, 2, 2)
-	assert.Equal(t, 2, most)
-	assert.Equal(t, 2*time.Second, took)
+	for name, c := range map[string]struct {
+		units, jobs, alone int
+		most               int
+		took               time.Duration
+	}{
+		"by default one at a time, because units may use the whole machine": {units: 6, most: 1, took: 6 * time.Second},
+		"up to its number of jobs": {units: 6, jobs: 3, most: 3, took: 2 * time.Second},
+		// Six units end in the first three seconds. Two further ones have begun by then, after 2.5 s.
+		"more once the other lanes have ended":           {units: 14, jobs: 2, alone: 2, most: 4, took: 5 * time.Second},
+		"without waiting for the end of the other lanes": {units: 4, jobs: 2, alone: 2, most: 2, took: 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			most, took := mostAtATime(t, c.units, c.jobs, c.alone)
+			assert.Equal(t, c.most, most)
+			assert.Equal(t, c.took, took)
+		})
+	}
 }
 
 // The go command ignores flags for packages that are not built, such as misspelled ones.
