@@ -87,7 +87,7 @@ if (side) {
     result,
   });
 } else {
-  // One peer at a time: the arrays take seconds per round, which would let the caches of others get cold.
+  // One peer at a time, because the arrays take seconds for a round and leave the caches of others cold.
   for (const peer of ["tanstack", "arrays"]) await compare(peer);
 }
 
