@@ -1,11 +1,14 @@
 // Tests of stored states, which outlive the page, with the built package in a real browser.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import type { AddressInfo } from "node:net";
+import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
-import { Writer } from "../src/wire/codec.js";
+import { WebSocket, WebSocketServer } from "ws";
+import { concat, split, Writer } from "../src/wire/codec.js";
 import { writeSubscriptionStatus } from "../src/wire/status.js";
 import { serve, setup, shows, skip, skipUnlessChromium } from "./browser.js";
+import { noDemo, startDemo } from "./demo.js";
 import { Kubernetes, pod as kubernetesPod } from "./kubernetes.js";
 
 interface StartOptions {
@@ -279,4 +282,65 @@ test("a stored state of a Kubernetes API without a connector is shown, and resum
   await page.waitForFunction(() => pods.status.state === "live");
   kubernetes.send(await kubernetes.watch(1), "ADDED", kubernetesPod("web-2", 9, "Pending"));
   await shows(page, "web-1 Running, web-2 Pending");
+});
+
+/**
+ * Forwards connections to a connector, except for bodies that follow their rows. Returns the URL to
+ * connect to, and a function that forwards all bodies.
+ */
+async function withoutBodies(t: TestContext, connector: string): Promise<{ url: string; release(): void }> {
+  const [bodies, checksum] = [0x1f, 0xa0];
+  const held: (() => void)[] = [];
+  let released = false;
+  const relay = new WebSocketServer({ host: "127.0.0.1", port: 0, handleProtocols: (offered) => [...offered][0]! });
+  t.after(() => {
+    for (const socket of relay.clients) socket.terminate();
+    relay.close();
+  });
+  relay.on("connection", (socket) => {
+    const upstream = new WebSocket(connector, socket.protocol);
+    upstream.binaryType = "arraybuffer";
+    const early: Uint8Array[] = [];
+    socket.on("message", (data: Buffer) => (upstream.readyState === WebSocket.OPEN ? upstream.send(data) : early.push(data)));
+    upstream.on("open", () => early.forEach((data) => upstream.send(data)));
+    upstream.on("message", (data) => {
+      const frames = [...split(new Uint8Array(data as ArrayBuffer))].filter(({ type }) => type !== checksum); // messages are divided
+      const late = frames.filter(({ type }) => type === bodies && !released);
+      const rest = frames.filter((frame) => !late.includes(frame));
+      if (late.length > 0) held.push(() => socket.send(concat(late.map(({ bytes }) => bytes))));
+      if (rest.length > 0) socket.send(concat(rest.map(({ bytes }) => bytes)));
+    });
+    socket.on("close", () => upstream.terminate());
+    upstream.on("close", () => socket.terminate());
+  });
+  await new Promise((resolve) => relay.on("listening", resolve));
+  return {
+    url: `ws://127.0.0.1:${(relay.address() as AddressInfo).port}/watch`,
+    release: () => {
+      released = true;
+      for (const send of held.splice(0)) send();
+    },
+  };
+}
+
+test("rows that are complete before their bodies are stored once the bodies have arrived", { skip: skip || noDemo, timeout: 60_000 }, async (t) => {
+  const { watch } = await startDemo(t);
+  const { url, release } = await withoutBodies(t, watch);
+  const { open } = await setup(t);
+  const page = await open();
+  await page.evaluate(async (url) => {
+    globalThis.wg = await watchglass.connect(url, { token: "t0ken", persist: true });
+    globalThis.pods = wg.collection("v1/pods", { rowsFirst: true });
+    globalThis.view = pods.view({ sort: "name" });
+    await view.ready;
+  }, url);
+  await page.waitForFunction(() => pods.status.state === "live");
+  assert.equal(await page.evaluate(() => pods.progress.bodies), 0);
+  // All collections are stored together, in the order in which they were opened.
+  await page.evaluate(() => void wg.collection("v1/nodes"));
+  await reaches(page, "stored", 1);
+  assert.deepEqual(await stored(page), ["v1/nodes"]);
+  release();
+  await reaches(page, "stored", 2);
+  assert.deepEqual((await stored(page)).sort(), ["v1/nodes", "v1/pods"]);
 });

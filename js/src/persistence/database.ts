@@ -97,12 +97,19 @@ export class Database {
     return result<Stored[]>(this.#db.transaction("states").objectStore("states").getAll());
   }
 
-  /** Yields the chunks of a state. */
+  /** Yields the chunks of a state. Reads the next chunks while the caller processes some. */
   async *chunks(stored: Stored): AsyncGenerator<Uint8Array, void, void> {
+    const read = (number: number): Promise<Uint8Array[]> => {
+      const range = IDBKeyRange.bound(chunkKey(stored, number), chunkKey(stored, Math.min(number + readChunks, stored.chunks)), false, true);
+      const chunks = result<Uint8Array[]>(this.#db.transaction("chunks").objectStore("chunks").getAll(range));
+      chunks.catch(() => {}); // the caller may stop before it awaits these chunks
+      return chunks;
+    };
+    let next = read(0);
     for (let number = 0; number < stored.chunks; number += readChunks) {
-      const end = Math.min(number + readChunks, stored.chunks);
-      const range = IDBKeyRange.bound(chunkKey(stored, number), chunkKey(stored, end), false, true);
-      yield* await result<Uint8Array[]>(this.#db.transaction("chunks").objectStore("chunks").getAll(range));
+      const chunks = await next;
+      if (number + readChunks < stored.chunks) next = read(number + readChunks);
+      yield* chunks;
     }
   }
 

@@ -222,7 +222,9 @@ export class Persistence {
       // Delete objects that the user may no longer read.
       if (output.state === "closed" || output.state === "forbidden") void this.#forget(persisted);
       if (output.state === "closed") return this.#drop(persisted);
-      if (!persisted.live || persisted.resourceVersion === output.resourceVersion) return;
+      // The engine provides no snapshot until all bodies have arrived.
+      const lacksBodies = persisted.scope.open.rowsFirst && output.bodies < output.objects;
+      if (!persisted.live || lacksBodies || persisted.resourceVersion === output.resourceVersion) return;
       persisted.resourceVersion = output.resourceVersion;
       this.#due.trigger();
     } else if (output.type === "Rejected") {
