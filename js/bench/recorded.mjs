@@ -1,5 +1,5 @@
 // Starts the headless Chromium at $CHROMIUM, and a server for the package and for recorded pods.
-// The benchmarks run as: node BENCHMARK.js MODULE DATA DIST [RECORDING].
+// The benchmarks run as: node BENCHMARK.js MODULE DATA DIST [RECORDING [CONNECTOR]].
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -57,6 +57,7 @@ const server = createServer(({ url }, response) => {
   }
   response.setHeader("content-type", types[file.slice(file.lastIndexOf("."))] ?? "application/octet-stream");
   response.setHeader("content-length", statSync(file).size);
+  response.setHeader("cache-control", "max-age=3600"); // as js/README.md recommends
   createReadStream(file).pipe(response);
 });
 /** The newest connection to each path. */
@@ -104,13 +105,13 @@ export function send(path, message) {
 }
 
 /**
- * Connects a page with options, and opens the pods. Returns the milliseconds until the first rows,
- * and until the exact table of all pods.
+ * Connects a page to a connector, and opens the pods. The default connector sends recorded
+ * messages. Returns the milliseconds until the first rows, and until the exact table of all pods.
  */
-export function exact(page, options, scope = {}) {
-  return page.evaluate(async ({ objects, options, scope }) => {
+export function exact(page, options, scope = {}, connector = "/watch") {
+  return page.evaluate(async ({ objects, options, scope, connector }) => {
     const start = performance.now();
-    globalThis.wg = await watchglass.connect("/watch", options);
+    globalThis.wg = await watchglass.connect(connector, options);
     const pods = wg.collection("v1/pods", scope);
     const view = pods.view({ sort: "-Age", limit: 50 });
     await view.ready;
@@ -122,7 +123,7 @@ export function exact(page, options, scope = {}) {
       look();
     });
     return { first, exact: performance.now() - start };
-  }, { objects, options, scope });
+  }, { objects, options, scope, connector });
 }
 
 /** Closes the browser and the server. */

@@ -20,7 +20,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// These constants describe the simulated network link of P14.
+// These constants describe the simulated network link of P14 and P26.
 const (
 	linkBytesPerSecond = 20_000_000 / 8
 	linkRoundTrip      = 40 * time.Millisecond
@@ -46,15 +46,7 @@ func runLink(ctx context.Context, b *bench) (list []Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c := connector.New(connector.Config{Source: w, Logger: slog.New(slog.DiscardHandler)})
-	defer func() { err = errors.Join(err, c.Close(ctx)) }()
-	s, err := server.New(server.Config{Connector: c, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return nil, err
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/", s)
-	mux.HandleFunc("GET /api/v1/pods", func(response http.ResponseWriter, r *http.Request) {
+	handle := func(response http.ResponseWriter, r *http.Request) {
 		body := whole
 		if r.FormValue("limit") != "" {
 			body = page
@@ -62,10 +54,31 @@ func runLink(ctx context.Context, b *bench) (list []Result, err error) {
 		response.Header().Set("Content-Type", "application/json")
 		response.Header().Set("Content-Encoding", "gzip")
 		response.Write(body)
+	}
+	err = withLink(ctx, w, map[string]http.HandlerFunc{"GET /api/v1/pods": handle}, func(addr string) error {
+		list, err = b.script(ctx, "link.js", modulePath, "http://"+addr)
+		return err
 	})
+	return list, err
+}
+
+// withLink calls use with the address of a server behind the slow link. The server has a
+// connector whose source is w, and the given handlers.
+func withLink(ctx context.Context, w *world, handlers map[string]http.HandlerFunc, use func(addr string) error) (err error) {
+	c := connector.New(connector.Config{Source: w, Logger: slog.New(slog.DiscardHandler)})
+	defer func() { err = errors.Join(err, c.Close(ctx)) }()
+	s, err := server.New(server.Config{Connector: c, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", s)
+	for pattern, handler := range handlers {
+		mux.HandleFunc(pattern, handler)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	h := &http.Server{Handler: mux}
 	s.Attach(h)
@@ -73,10 +86,10 @@ func runLink(ctx context.Context, b *bench) (list []Result, err error) {
 	defer h.Close()
 	link, err := slowlink.Forward(l.Addr().String(), linkBytesPerSecond, linkRoundTrip)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer link.Close()
-	return b.script(ctx, "link.js", modulePath, "http://"+link.Addr())
+	return use(link.Addr())
 }
 
 // zippedList returns the list of the first n objects, in one gzip stream of level 6.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
+
+	"github.com/watchglass/watchglass/host/clustersim"
 )
 
 // updateBatch is the number of changes per message. It is typical for a reader that barely keeps
@@ -77,8 +80,24 @@ func runReactTable(ctx context.Context, b *bench) ([]Result, error) {
 	return b.inPages(ctx, "table.js", dataset{pods: 50_000, updates: 9_000, batch: updateBatch, bodies: true, kubernetes: true})
 }
 
-func runPersistence(ctx context.Context, b *bench) ([]Result, error) {
-	return b.inPages(ctx, "persist.js", dataset{pods: 50_000, bodies: true})
+// runPersistence measures P26 with a connector behind the slow link, and also with recorded
+// messages from this machine.
+func runPersistence(ctx context.Context, b *bench) (list []Result, err error) {
+	const objects = 50_000
+	dir, err := b.data(ctx, dataset{pods: objects, bodies: true})
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWorld(pods, clustersim.Config{Pods: objects})
+	if err != nil {
+		return nil, err
+	}
+	w.progress = 3 * time.Second // like the source for etcd
+	err = withLink(ctx, w, nil, func(addr string) error {
+		list, err = b.script(ctx, "persist.js", modulePath, dir, "js/dist", "snapshot.bin", "ws://"+addr+"/watch")
+		return err
+	})
+	return list, err
 }
 
 func runTabs(ctx context.Context, b *bench) ([]Result, error) {

@@ -34,6 +34,9 @@ type world struct {
 	// churn includes changes that create and delete objects. Without churn, all changes
 	// are modifications, and the number of objects stays the same.
 	churn bool
+	// progress is the interval of progress reports, as sources send them that are in use.
+	// Without it, the source reports progress only with its list.
+	progress time.Duration
 
 	latest  map[api.Key][]byte // values are nil unless revise is set
 	queue   []source.Change
@@ -147,12 +150,24 @@ func (w *world) Stream(ctx context.Context, _ api.Resource, _ api.ResourceVersio
 	if err := w.list(sink); err != nil {
 		return err
 	}
+	var progress <-chan time.Time
+	if w.progress > 0 {
+		ticker := time.NewTicker(w.progress)
+		defer ticker.Stop()
+		progress = ticker.C
+	}
+	delivered := w.revised
 	for {
 		select {
 		case batch := <-w.batches:
 			err := sink.Changes(batch)
+			delivered = batch[len(batch)-1].ResourceVersion
 			w.taken <- struct{}{}
 			if err != nil {
+				return err
+			}
+		case <-progress:
+			if err := sink.Progress(delivered); err != nil {
 				return err
 			}
 		case <-ctx.Done():
