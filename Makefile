@@ -188,7 +188,8 @@ $(BUILD)/edge.wasm: $(filter core/% wasm/edge/% wasm/strip/% host/edge/% host/ku
 	@rm $@.linked
 	cp "$$(go env GOROOT)/lib/wasm/wasm_exec.js" $(BUILD)
 
-$(BUILD)/edge: examples/edge/dist/worker.js examples/dashboard/dist/index.html $(GO_SRC)
+# The binary comes first: two builds at a time, with an empty cache, would compile the packages of both twice.
+$(BUILD)/edge: examples/edge/dist/worker.js examples/dashboard/dist/index.html $(GO_SRC) | $(BINARY)
 	go build -o $@ ./host/internal/edge
 
 examples/edge/dist/worker.js: js/dist/index.js $(BUILD)/edge.wasm $(EDGE_SRC)
