@@ -312,6 +312,7 @@ async function withoutBodies(t: TestContext, connector: string): Promise<{ url: 
     });
     socket.on("close", () => upstream.terminate());
     upstream.on("close", () => socket.terminate());
+    upstream.on("error", () => socket.terminate());
   });
   await new Promise((resolve) => relay.on("listening", resolve));
   return {
