@@ -66,19 +66,19 @@ func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	var ended atomic.Int32
-	alone := make(chan struct{}) // closed when at most one lane is left
-	if len(lanes) < 2 {
-		close(alone)
+	idle := make(chan struct{}) // closed when at most two lanes are left
+	if len(lanes) <= 2 {
+		close(idle)
 	}
 	for _, lane := range lanes {
 		running.Go(func() {
 			defer func() {
-				if int(ended.Add(1)) == len(lanes)-1 {
-					close(alone)
+				if int(ended.Add(1)) == len(lanes)-2 {
+					close(idle)
 				}
 			}()
 			for _, s := range lane {
-				t, units := run(ctx, out, s, alone)
+				t, units := run(ctx, out, s, idle)
 				mu.Lock()
 				lines = append(lines, s.name+": "+t.String())
 				total.add(t)
@@ -103,12 +103,12 @@ func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 }
 
 // run runs one suite, and returns the counts of its tests and the durations of its units.
-// The channel alone is closed when no other lane is left. If a unit fails without a failed
+// The channel idle is closed when at most one other lane is left. If a unit fails without a failed
 // test, for example because a package does not compile, run counts one failure.
-func run(ctx context.Context, out io.Writer, s suite, alone <-chan struct{}) (t tally, durations slowest) {
+func run(ctx context.Context, out io.Writer, s suite, idle <-chan struct{}) (t tally, durations slowest) {
 	start := time.Now()
 	var mu sync.Mutex
-	_ = inParallel(max(1, s.jobs), s.alone, alone, s.units, func(u unit) error { // cannot fail, because the function always returns nil
+	_ = inParallel(max(1, s.jobs), s.further, idle, s.units, func(u unit) error { // cannot fail, because the function always returns nil
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -130,9 +130,9 @@ func run(ctx context.Context, out io.Writer, s suite, alone <-chan struct{}) (t 
 }
 
 // inParallel calls the function each for all units, for up to jobs units at a time, and for
-// up to more further units once the channel alone is closed. A failed call ends only one of the
+// up to more further units once the channel idle is closed. A failed call ends only one of the
 // jobs, so the other jobs continue with the remaining units.
-func inParallel(jobs, more int, alone <-chan struct{}, units []unit, each func(unit) error) error {
+func inParallel(jobs, more int, idle <-chan struct{}, units []unit, each func(unit) error) error {
 	next := make(chan unit, len(units))
 	for _, u := range units {
 		next <- u
@@ -154,7 +154,7 @@ func inParallel(jobs, more int, alone <-chan struct{}, units []unit, each func(u
 	for i := range more {
 		further.Go(func() {
 			select {
-			case <-alone:
+			case <-idle:
 				work(jobs + i)
 			case <-ended:
 			}

@@ -15,12 +15,12 @@ import (
 // suite is a list of units that are reported together. A suite of Go tests has only one
 // unit: one command that tests all its packages.
 type suite struct {
-	name   string
-	units  []unit
-	jobs   int      // number of units that run at a time; zero means one
-	alone  int      // number of further units that run at a time once the other lanes have ended
-	build  []string // arguments of a go command that compiles the packages
-	suffix string   // appended to the names of packages in the list of the slowest, to distinguish suites with the same packages
+	name    string
+	units   []unit
+	jobs    int      // number of units that run at a time; zero means one
+	further int      // number of further units that run at a time once at most one other lane is left
+	build   []string // arguments of a go command that compiles the packages
+	suffix  string   // appended to the names of packages in the list of the slowest, to distinguish suites with the same packages
 }
 
 // reporter is the path of the reporter for Node's test runner. readNode parses its
@@ -85,7 +85,7 @@ var slow = []string{
 }
 
 // suites returns the suites in four lanes, which run in parallel. The lanes of Go tests and of
-// Node files run one package or file per processor at a time. Once the other lanes have ended,
+// Node files run one package or file per processor at a time. Once at most one other lane is left,
 // which is soon if the results of Go are cached, twice as many Node files run at a time, because
 // many of them wait. The raced packages run one at a time. Running twice as many saves no time:
 // each then takes two to three times as long, and can exceed its time limit. Files of the npm
@@ -111,7 +111,7 @@ func suites() ([][]suite, error) {
 			goTests("selectors against Kubernetes", "host/conformance", 1, nil, "./selectors"),
 			goTests("the release program", "host/internal/release", 1, nil, "."),
 		},
-		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: processors, alone: processors}},
+		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: processors, further: processors}},
 	}, nil
 }
 

@@ -19,9 +19,9 @@ import (
 )
 
 // mostAtATime runs a suite of units that take a second each, and returns the maximum number of
-// units that ran at the same time, and the duration. The other lanes end after two and a half
+// units that ran at the same time, and the duration. Most other lanes end after two and a half
 // seconds.
-func mostAtATime(t *testing.T, units, jobs, alone int) (most int, took time.Duration) {
+func mostAtATime(t *testing.T, units, jobs, further int) (most int, took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		running := 0
@@ -41,7 +41,7 @@ func mostAtATime(t *testing.T, units, jobs, alone int) (most int, took time.Dura
 		others := make(chan struct{})
 		time.AfterFunc(2500*time.Millisecond, func() { close(others) })
 		begin := time.Now()
-		got, _ := run(t.Context(), io.Discard, suite{name: "all", units: slices.Repeat([]unit{{"unit", one}}, units), jobs: jobs, alone: alone}, others)
+		got, _ := run(t.Context(), io.Discard, suite{name: "all", units: slices.Repeat([]unit{{"unit", one}}, units), jobs: jobs, further: further}, others)
 		took = time.Since(begin)
 		assert.Equal(t, fmt.Sprintf("%d passed, 0 failed", units), got.String())
 	})
@@ -50,18 +50,18 @@ func mostAtATime(t *testing.T, units, jobs, alone int) (most int, took time.Dura
 
 func TestSuiteRunsUnitsInParallel(t *testing.T) {
 	for name, c := range map[string]struct {
-		units, jobs, alone int
-		most               int
-		took               time.Duration
+		units, jobs, further int
+		most                 int
+		took                 time.Duration
 	}{
 		"by default one at a time, because units may use the whole machine": {units: 6, most: 1, took: 6 * time.Second},
 		"up to its number of jobs": {units: 6, jobs: 3, most: 3, took: 2 * time.Second},
 		// Six units end in the first three seconds. Two further ones have begun by then, after 2.5 s.
-		"more once the other lanes have ended":           {units: 14, jobs: 2, alone: 2, most: 4, took: 5 * time.Second},
-		"without waiting for the end of the other lanes": {units: 4, jobs: 2, alone: 2, most: 2, took: 2 * time.Second},
+		"more once most other lanes have ended": {units: 14, jobs: 2, further: 2, most: 4, took: 5 * time.Second},
+		"without waiting for the other lanes":   {units: 4, jobs: 2, further: 2, most: 2, took: 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			most, took := mostAtATime(t, c.units, c.jobs, c.alone)
+			most, took := mostAtATime(t, c.units, c.jobs, c.further)
 			assert.Equal(t, c.most, most)
 			assert.Equal(t, c.took, took)
 		})
