@@ -80,9 +80,12 @@ func raceFlags() []string {
 // slow are the packages whose tests take longest. They start first, so that no slow package
 // runs alone at the end.
 var slow = []string{
-	"./host/cmd/watchglass", "./host/e2e", "./core/sim", "./host/internal/chaos", "./host/internal/edge", "./host/internal/load",
-	"./wasm/strip", "./host/source/etcd",
+	"./host/cmd/watchglass", "./host/e2e", "./core/sim", "./host/internal/edge", "./host/internal/load", "./wasm/strip",
 }
+
+// waiting are packages whose tests mostly wait for servers and timers. They run in a lane of their
+// own after two short suites, so that they do not run alone at the end.
+var waiting = []string{"./host/internal/chaos", "./host/source/etcd", "./host/source/kube"}
 
 // suites returns the suites in four lanes, which run in parallel. The lanes of Go tests and of
 // Node files run one package or file per processor at a time. Once at most one other lane is left,
@@ -96,7 +99,7 @@ func suites() ([][]suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := packagesExcept(slices.Concat(raced, slow))
+	plain, err := packagesExcept(slices.Concat(raced, slow, waiting))
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +113,7 @@ func suites() ([][]suite, error) {
 			// The other packages of host/conformance take minutes to build.
 			goTests("selectors against Kubernetes", "host/conformance", 1, nil, "./selectors"),
 			goTests("the release program", "host/internal/release", 1, nil, "."),
+			goTests("Go, tests that wait", ".", 1, nil, waiting...),
 		},
 		{{name: "the npm package and the examples, in Node, Chromium and workerd", units: nodeUnits(slices.Concat(examples, npm)), jobs: processors, further: processors}},
 	}, nil
