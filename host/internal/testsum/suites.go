@@ -83,8 +83,8 @@ var slow = []string{
 	"./host/cmd/watchglass", "./host/e2e", "./core/sim", "./host/internal/edge", "./host/internal/load", "./wasm/strip",
 }
 
-// waiting are packages whose tests mostly wait for servers and timers. They run in a lane of their
-// own after two short suites, so that they do not run alone at the end.
+// waiting are packages whose tests mostly wait for servers and timers. They run in another lane than
+// slow, beside tests that keep the processors busy.
 var waiting = []string{"./host/internal/chaos", "./host/source/etcd", "./host/source/kube"}
 
 // suites returns the suites in four lanes, which run in parallel. The lanes of Go tests and of

@@ -68,6 +68,39 @@ func TestSuiteRunsUnitsInParallel(t *testing.T) {
 	}
 }
 
+// The further units of a lane begin when only one other lane is left.
+func TestFurtherUnitsBeginWhenOneOtherLaneIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var ends []time.Duration
+		var mu sync.Mutex
+		takes := func(d time.Duration) unit {
+			return unit{"unit", func(_ context.Context, _ io.Writer, each func(result)) error {
+				time.Sleep(d)
+				mu.Lock()
+				defer mu.Unlock()
+				ends = append(ends, time.Since(begin))
+				each(result{test: "Test", outcome: passed})
+				return nil
+			}}
+		}
+		lane := func(further int, units ...unit) []suite {
+			return []suite{{name: "all", units: units, further: further}}
+		}
+		four := slices.Repeat([]unit{takes(10 * time.Second)}, 4)
+		require.Zero(t, runSuites(t.Context(), false, lane(1, four...), lane(0, takes(1*time.Second)), lane(0, takes(12*time.Second)), lane(0, takes(99*time.Second))))
+		// The second lane and the third one end first. Then two of the four units run at a time.
+		assert.Equal(t, []time.Duration{1, 10, 12, 20, 22, 30, 99}, seconds(ends))
+	})
+}
+
+func seconds(all []time.Duration) []time.Duration {
+	for i := range all {
+		all[i] /= time.Second
+	}
+	return all
+}
+
 // The go command ignores flags for packages that are not built, such as misspelled ones.
 func TestPackagesWithoutTheRaceDetectorExist(t *testing.T) {
 	t.Chdir("../../..") // the packages are relative to the root
