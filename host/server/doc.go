@@ -15,7 +15,9 @@
 // The directory "page" is compiled into the binary. In a clean checkout, it contains only a
 // placeholder, and / then explains how to build the dashboard. Files are compressed once,
 // at their first request. Files with a content hash in their name ("app-5F3K2QVA.js") may
-// be cached forever. Clients revalidate all others by ETag.
+// be cached forever. Clients revalidate all others by ETag. Without access control, index.html
+// contains <meta name="watchglass-access" content="everyone">, and the tabs of the dashboard then
+// share a connection without a sign-in.
 //
 // # Who may connect
 //

@@ -56,7 +56,11 @@ type file struct {
 	gzipped func() []byte // compressed at the first request; nil if compression does not help
 }
 
-func newPage(files fs.FS) (*page, error) {
+// everyoneMark is inserted into the head of index.html if the server has no access control. All
+// pages may then share one engine of watchglass, because all of them may read the same.
+const everyoneMark = `<head><meta name="watchglass-access" content="everyone">`
+
+func newPage(files fs.FS, everyone bool) (*page, error) {
 	p := &page{files: map[string]*file{}}
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
@@ -65,6 +69,9 @@ func newPage(files fs.FS) (*page, error) {
 		content, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
+		}
+		if everyone && name == "index.html" {
+			content = bytes.Replace(content, []byte("<head>"), []byte(everyoneMark), 1)
 		}
 		p.files["/"+name] = newFile(name, content)
 		return nil

@@ -120,7 +120,7 @@ func New(config Config) (*Server, error) {
 	if origins.any && (config.SessionCookie != "" || config.ProxySessions) {
 		return nil, errors.New(`allowed origin "*": with session cookies every page could act as the user; list the origins`)
 	}
-	page, err := newPage(config.Page)
+	page, err := newPage(config.Page, config.Access == nil)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 	"github.com/watchglass/watchglass/host/limit"
@@ -384,6 +385,18 @@ func TestMetrics(t *testing.T) {
 		"# TYPE watchglass_events_total counter\nwatchglass_events_total{resource=\"v1/pods\"} 20\n"} {
 		assert.Contains(t, body, line)
 	}
+}
+
+// The tabs of a page without a token share an engine only if the server has no access control.
+func TestThePageIsMarkedIfEveryoneMayReadEverything(t *testing.T) {
+	const mark = `<meta name="watchglass-access" content="everyone">`
+	files := fstest.MapFS{"index.html": {Data: []byte("<!doctype html><html><head><title>w</title></head>")}}
+	open := start(t, server.Config{Page: files})
+	_, body := open.get(t, "/")
+	assert.Equal(t, "<!doctype html><html><head>"+mark+"<title>w</title></head>", body)
+	closed := start(t, server.Config{Page: files, Access: access.Token("secret")})
+	_, body = closed.get(t, "/")
+	assert.Equal(t, "<!doctype html><html><head><title>w</title></head>", body)
 }
 
 func TestPageIsServedWithItsFiles(t *testing.T) {

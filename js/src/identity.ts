@@ -10,6 +10,12 @@ import type { ConnectOptions } from "./types.js";
  */
 const timeoutMillis = 10_000;
 
+/** The prefix of the names of unknown users. Each page has its own. */
+const ofPage = "page ";
+
+/** Reports whether the name of an {@link Identity} identifies a user. */
+export const isKnown = (name: string): boolean => !name.startsWith(ofPage);
+
 /** The user of a page, and the source of tokens for that user. */
 export interface Identity {
   /** Pages with equal names may share an engine. */
@@ -21,17 +27,18 @@ export interface Identity {
 
 /**
  * Identifies the user by the `identity` option, by a string token, or by the issuer and subject of
- * a token function's JWT. A page whose function returns another kind of token does not share its
- * engine. Pages without a token share one engine.
+ * a token function's JWT. Any other page does not share its engine. This includes a page without a
+ * token: its session may be a cookie, and the next page may have the cookie of another user.
  */
 export async function identify({ identity, token = "" }: Pick<ConnectOptions, "identity" | "token">): Promise<Identity> {
   const named = identity === undefined ? undefined : `named ${identity}`;
-  if (typeof token === "string") return { name: named ?? `token ${token}`, fixed: token, token: async () => token };
+  const unknown = `${ofPage}${crypto.randomUUID()}`;
+  if (typeof token === "string") return { name: named ?? (token ? `token ${token}` : unknown), fixed: token, token: async () => token };
   if (named) return { name: named, fixed: undefined, token: async () => token() };
   let first = await firstToken(token);
   const subject = first === undefined ? undefined : jwtSubject(first);
   return {
-    name: subject ?? `page ${crypto.randomUUID()}`,
+    name: subject ?? unknown,
     fixed: undefined,
     token: async () => {
       const next = first ?? (await token());

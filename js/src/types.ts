@@ -392,8 +392,8 @@ export interface ConnectOptions extends CallOptions {
    * Identifies the user. Pages with the same URL and identity share an engine, and thus all data
    * that the engine's token can access. The default depends on the token. A string token is itself
    * the identity. If a token function returns JWTs, their issuer and subject are the identity. With
-   * any other token function, the page shares its engine with no other page. Pages without a token
-   * share one identity.
+   * any other token function, or without a token, the page shares its engine with no other page. If
+   * the server requires no sign-in, any constant such as "everyone" is a suitable identity.
    */
   identity?: string;
   /**

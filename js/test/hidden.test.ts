@@ -8,7 +8,7 @@ import { launch, setup, shows, skip, skipUnlessChromium, wholeChromium } from ".
 /** Opens pods and a view of them, with an engine that pauses as soon as all pages are hidden. */
 async function showPausing(page: Page): Promise<void> {
   await page.evaluate(async () => {
-    globalThis.wg = await watchglass.connect("/watch", { pauseMillis: 0 });
+    globalThis.wg = await watchglass.connect("/watch", { pauseMillis: 0, identity: "ann" });
     globalThis.pods = wg.collection("v1/pods");
     globalThis.view = pods.view({ sort: "name" });
     await view.ready;

@@ -2,6 +2,7 @@
 // page opens the collections again.
 import { Debouncer } from "../debouncer.js";
 import { messageOf } from "../errors.js";
+import { isKnown } from "../identity.js";
 import { batchBytes } from "../member.js";
 import type { Status } from "../types.js";
 import { concat, fingerprint, maxMessage, Reader, Writer, type Frame } from "../wire/codec.js";
@@ -116,7 +117,7 @@ export class Persistence {
   static async #open({ url, identity, maxBytes = defaultMaxBytes }: PersistenceOptions): Promise<Persistence> {
     if (!(maxBytes > 0)) throw new Error(`persist.maxBytes is ${maxBytes}; expected a positive number of bytes`);
     // If the user is unknown, the next page may belong to a different user.
-    if (identity === "token " || identity.startsWith("page ")) throw new Error("the user is unknown; pass identity, a token, or a function that returns JWTs");
+    if (!isKnown(identity)) throw new Error("the user is unknown; pass identity, a token, or a function that returns JWTs");
     let persistence: Persistence | undefined;
     const [owner, origin] = await Promise.all([digest([url, identity]), digest([url])]);
     const database = await Database.open(() => persistence?.stop("the stored states were deleted"));
