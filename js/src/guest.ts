@@ -46,7 +46,13 @@ export type ModuleSource = URL | string | BufferSource | WebAssembly.Module;
 /** The smallest module with a vector instruction, to test whether the platform supports vectors. */
 const vectorModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 8, 1, 6, 0, 0x41, 0, 0xfd, 0x0f, 0x0b);
 
-/** Compiles the module. Callers should reuse the result, because compiling is expensive. */
+/** How long loading the module may take, in milliseconds. */
+const loadMillis = 60_000;
+
+/**
+ * Compiles the module. Callers should reuse the result, because compiling is expensive. Rejects if
+ * the module has not arrived after {@link loadMillis}.
+ */
 export async function compile(source: ModuleSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   if (!WebAssembly.validate(vectorModule)) {
@@ -54,11 +60,13 @@ export async function compile(source: ModuleSource): Promise<WebAssembly.Module>
   }
   if (typeof source !== "string" && !(source instanceof URL)) return WebAssembly.compile(source);
   const where = String(source);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new Error(`it was not loaded within ${loadMillis / 1000} s`)), loadMillis);
   try {
     if (where.startsWith("file:")) {
       return await WebAssembly.compile(await readFile(new URL(where)));
     }
-    const response = await fetch(where);
+    const response = await fetch(where, { signal: late.signal });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     // Streaming requires the right content type, which some servers do not send.
     if (response.headers.get("content-type")?.startsWith("application/wasm")) {
@@ -66,11 +74,13 @@ export async function compile(source: ModuleSource): Promise<WebAssembly.Module>
     }
     return await WebAssembly.compile(await response.arrayBuffer());
   } catch (error) {
-    const why = messageOf(error);
+    const why = messageOf(late.signal.reason ?? error);
     const remedy = /content security policy|wasm-unsafe-eval/i.test(why)
       ? "Add 'wasm-unsafe-eval' to script-src of the page's Content-Security-Policy."
       : 'Pass its location as the "wasm" option.';
     throw internalError(`cannot load the watchglass module from ${where}: ${why}. ${remedy}`, error);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -120,6 +120,19 @@ test("pages of different users do not share an engine", { skip }, async (t) => {
   assert.deepEqual(connector.hellos, ["t0ken", "another"]);
 });
 
+// The session may be a cookie, and the next page may have the cookie of another user.
+test("pages without a token share an engine only if they have the same identity", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  for (const [identity, connections] of [[undefined, 1], [undefined, 2], ["ann", 3], ["ann", 3], ["bob", 4]] as const) {
+    const page = await open();
+    await page.evaluate(async (identity) => {
+      globalThis.wg = await watchglass.connect("/watch", identity ? { identity } : {});
+      await wg.collection("v1/pods").synced;
+    }, identity);
+    assert.equal(connector.hellos.length, connections, identity);
+  }
+});
+
 test("a worker that dies is replaced", { skip: skipUnlessChromium }, async (t) => {
   const { connector, open, browser } = await setup(t);
   const page = await open();
@@ -209,20 +222,23 @@ test("an unresponsive worker is reported as stale and replaced, and new pages do
 test("a page in a sandboxed frame connects or gets a WatchglassError", { skip }, async (t) => {
   const { open } = await setup(t);
   const page = await open();
-  const state = await page.evaluate(async () => {
+  const state = (options: { worker?: "inline" }) => page.evaluate((options) => {
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts");
     const answer = new Promise((resolve) => addEventListener("message", ({ data }) => resolve(data), { once: true }));
     frame.srcdoc = `<script type="module">
       import("${location.origin}/index.js")
-        .then((w) => w.connect("${location.origin}/watch"))
+        .then((w) => w.connect("${location.origin}/watch", ${JSON.stringify(options)}))
         .then(() => "connected", (e) => e.name + ": " + e.message)
         .then((text) => parent.postMessage(text, "*"));
     </script>`;
     document.body.append(frame);
-    return answer;
-  });
-  assert.match(String(state), inFirefox ? /^connected$/ : /^WatchglassError: the worker cannot be started: /);
+    return answer as Promise<string>;
+  }, options);
+  assert.equal(await state({ worker: "inline" }), "connected");
+  const shared = await state({});
+  assert.match(shared, inFirefox ? /^connected$/ : /^WatchglassError: the worker cannot be started: /);
+  assert.doesNotMatch(shared, /LockManager/); // an unclear error that the browser throws
 });
 
 test("a worker that cannot be loaded is reported", { skip }, async (t) => {
@@ -231,6 +247,16 @@ test("a worker that cannot be loaded is reported", { skip }, async (t) => {
     const message = await page.evaluate((options) => watchglass.connect("/watch", options).then(() => "", (e: Error) => e.message), options);
     assert.match(message, /cannot (be )?load/);
   }
+});
+
+test("a module that does not arrive is reported after a minute", { skip }, async (t) => {
+  const page = await (await setup(t)).open();
+  await page.clock.install();
+  const requested = page.waitForRequest(/\/unanswered/);
+  const message = page.evaluate(() => watchglass.connect("/watch", { worker: "inline", wasm: "/unanswered" }).then(() => "", (e: Error) => `${e.name}: ${e.message}`));
+  await requested;
+  await page.clock.fastForward(60_000);
+  assert.match(await message, /^WatchglassError: cannot load the watchglass module from .*\/unanswered: it was not loaded within 60 s/);
 });
 
 // The engine is in a separate file, which contains its own copy of the error class.
