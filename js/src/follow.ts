@@ -2,6 +2,7 @@
 // the cache compares the new objects with its previous objects and reports the differences.
 
 import type { WatchglassClient } from "./lazy.js";
+import { frozen } from "./object.js";
 import type { Collection, KubeObject, ResourceVersion, Selectors, Watchglass } from "./types.js";
 
 /** A client, or an established connection. */
@@ -30,7 +31,8 @@ export interface ObjectChange<T extends object> {
 /**
  * The matching objects of a collection, by key. If the history of the watch is lost, the
  * cache keeps its objects until the new state is complete, and then reports the
- * differences.
+ * differences. All users share the objects, which are therefore frozen. An object is replaced only
+ * by another version.
  */
 export class ObjectCache<T extends object> {
   readonly objects = new Map<string, T>();
@@ -77,7 +79,8 @@ export class ObjectCache<T extends object> {
         this.#replace(state);
         continue;
       }
-      const { object, type, finalStateUnknown } = event;
+      const { type, finalStateUnknown } = event;
+      const object = frozen(event.object);
       if (!initial) this.#take(type, object, finalStateUnknown);
       else if (type === "DELETED") initial.delete(keyOf(object));
       else initial.set(keyOf(object), object);
@@ -94,6 +97,7 @@ export class ObjectCache<T extends object> {
       const previous = this.objects.get(key);
       if (!previous) changes.push({ type: "added", key, object });
       else if (versionOf(previous) !== versionOf(object)) changes.push({ type: "modified", key, object, previous });
+      else state.set(key, previous);
     }
     this.objects.clear();
     for (const [key, object] of state) this.objects.set(key, object);

@@ -174,7 +174,10 @@ export interface WatchOptions extends Selectors {
 export type WatchEvent<T extends object = KubeObject> =
   | {
       type: "ADDED" | "MODIFIED" | "DELETED";
-      /** The object after the event. For `DELETED`, its last known state. */
+      /**
+       * The object after the event, which is decoded when it is first read. For `DELETED`, its last
+       * known state. Each loop has its own copy, which the program may change.
+       */
       object: T;
       /**
        * For `MODIFIED` with {@link WatchOptions.previous}: the object before the change. With
@@ -276,9 +279,13 @@ export interface Collection<T extends object = KubeObject> {
   snapshot(options?: SnapshotOptions): AsyncIterable<SnapshotChunk>;
   watch(options?: WatchOptions): Watch<T>;
   view(options?: ViewOptions): View;
+  /**
+   * Returns an object, as a copy that the program may change. Rejects with a 404 if it does not
+   * exist.
+   */
   get(key: string, options?: CallOptions): Promise<T>;
   /**
-   * Lists the matching objects, in ascending order of keys, at one resource version. Without a
+   * Lists copies of the matching objects, in ascending order of keys, at one resource version. Without a
    * limit, lists all of them. Rejects with a 410 if the continue token or the exact version has
    * expired. With a limit, also rejects with a 410 if the version expires while the list is read.
    */
