@@ -126,12 +126,18 @@ export interface WatchK8sResource {
   selector?: string | { matchLabels?: Record<string, string>; matchExpressions?: { key: string; operator: "In" | "NotIn" | "Exists" | "DoesNotExist"; values?: string[] }[] };
 }
 
+/** The data of {@link useK8sWatchResource} until the objects are loaded. */
+const nothing = Object.freeze({ list: Object.freeze([]), object: Object.freeze({}) });
+
 /**
- * Returns `[data, loaded, error]`, like the hook with the same name in the OpenShift console. A
- * component of a console plugin can switch to it by changing only the import.
+ * Returns `[data, loaded, error]`, like the hook with the same name in the OpenShift console. The
+ * argument differs: `resource` replaces `groupVersionKind`, and `name` replaces `isList`. As in the
+ * console, the data is `[]` or `{}` until it is loaded, and the argument `null` opens nothing and
+ * returns `[undefined, true, undefined]`. If the named object does not exist, the data is undefined.
  */
-export function useK8sWatchResource<T extends object = KubeObject | KubeObject[]>({ resource, namespace = "", name, selector }: WatchK8sResource): [data: T | undefined, loaded: boolean, error: Status | undefined] {
+export function useK8sWatchResource<T extends object = KubeObject | KubeObject[]>(watched: WatchK8sResource | null): [data: T, loaded: boolean, error: Status | undefined] {
   const client = useWatchglass();
+  const { resource, namespace = "", name, selector }: WatchK8sResource = watched ?? { resource: "" };
   type Watched = Store<ObjectsValue | ObjectValue> & Updated<[resource: string, namespace: string, name: string | undefined, labelSelector: string]>;
   const make = (): Watched => {
     const one = new LiveObject(client);
@@ -144,15 +150,20 @@ export function useK8sWatchResource<T extends object = KubeObject | KubeObject[]
         return () => stops.forEach((stop) => stop());
       },
       update(resource, namespace, name, labelSelector) {
-        if (name) (all.stop(), (current = one), one.update(resource, namespace ? `${namespace}/${name}` : name));
+        if (!resource) (one.stop(), all.stop());
+        else if (name) (all.stop(), (current = one), one.update(resource, namespace ? `${namespace}/${name}` : name));
         else (one.stop(), (current = all), all.update(resource, { namespace, labelSelector }));
       },
       stop: () => (one.stop(), all.stop()),
     };
   };
-  const value = useLive<ObjectsValue | ObjectValue, [string, string, string | undefined, string]>(make, name ? noObject : noObjects, resource, namespace, name, labelSelectorOf(selector));
-  if ("objects" in value) return [value.loaded ? (value.objects as T) : undefined, value.loaded, value.error];
-  return [value.object as T | undefined, value.exists !== undefined, value.error];
+  const initial = name ? noObject : noObjects;
+  const live = useLive<ObjectsValue | ObjectValue, [string, string, string | undefined, string]>(make, initial, resource, namespace, name, labelSelectorOf(selector));
+  if (!watched) return [undefined as unknown as T, true, undefined];
+  // When an object replaces a list or the reverse, the store still has the value of the other.
+  const value = "objects" in live === "objects" in initial ? live : initial;
+  if ("objects" in value) return [(value.loaded ? value.objects : nothing.list) as T, value.loaded, value.error];
+  return [(value.exists === undefined ? nothing.object : value.object) as T, value.exists !== undefined, value.error];
 }
 
 function labelSelectorOf(selector: WatchK8sResource["selector"]): string {

@@ -9,11 +9,12 @@ import type { Client } from "../src/client.js";
 import { lazy, type WatchglassClient } from "../src/lazy.js";
 import { createIndexer, type Indexer } from "../src/indexer.js";
 import { useIndex, useK8sWatchResource, useObject, useStatus, useView, useWatch, WatchglassProvider, type QueryOptions, type ViewValue } from "../src/react.js";
+import type { KubeObject } from "../src/types.js";
 import { clientAt, fakeEngine, say, speak, turn } from "./fake.js";
 
 configure({ asyncUtilTimeout: 20_000 }); // generous for a busy machine
 
-const live = 2;
+const [live, forbidden] = [2, 5] as const;
 const item = (name: string, rv = 1) => ({ key: `default/${name}`, rv, cells: ["Running"], body: { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" } } });
 
 afterEach(cleanup);
@@ -180,8 +181,10 @@ test("useObject follows one object", async (t) => {
 
 test("useWatch returns all objects once they are loaded, and relists after a 410", async (t) => {
   const { within, respond, opened } = await setup(t);
+  let shown: readonly KubeObject[] = [];
   const List = () => {
     const { objects, loaded, error } = useWatch("v1/pods", { labelSelector: "app=web" });
+    shown = objects;
     return h("p", {}, `${loaded} ${objects.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).join(" ")} ${error?.message ?? ""}`);
   };
   const { findByText } = render(within(h(List)));
@@ -192,12 +195,15 @@ test("useWatch returns all objects once they are loaded, and relists after a 410
   await findByText("true a@1 b@2");
   await respond((w) => (say.changes(w, watch, 2, [item("a", 3)]), say.changes(w, watch, 3, [item("b", 4)])));
   await findByText("true a@3");
+  const [a] = shown;
+  assert.throws(() => (a!.metadata.name = "changed"), TypeError, "components share the object");
 
   await respond((w) => say.watchClosed(w, watch, "Overtaken", { code: 410, reason: "Expired", message: "too slow" }));
   const next = await opened("OpenWatch", 2);
   await findByText("true a@3"); // the old data stays until the new watch has sent its initial events
-  await respond((w) => (say.changes(w, next, 1, [item("c", 9)]), say.bookmark(w, next, 9, 4)));
-  await findByText("true c@9");
+  await respond((w) => (say.changes(w, next, 1, [item("a", 3), item("c", 9)]), say.bookmark(w, next, 9, 4)));
+  await findByText("true a@3 c@9");
+  assert.equal(shown[0], a, "an unchanged object stays the same after a relist");
 });
 
 test("useStatus follows the state of a collection", async (t) => {
@@ -213,23 +219,34 @@ test("useStatus follows the state of a collection", async (t) => {
 test("useK8sWatchResource returns data, loaded and error", async (t) => {
   const { within, respond, opened, guest } = await setup(t);
   const selector = { matchLabels: { app: "web" }, matchExpressions: [{ key: "tier", operator: "NotIn" as const, values: ["x", "y"] }] };
-  const Watched = ({ name }: { name?: string }) => {
-    const [data, loaded, error] = useK8sWatchResource<any>({ resource: "v1/pods", namespace: "default", selector, ...(name && { name }) });
-    const text = Array.isArray(data) ? data.map((o) => o.metadata.name).join() : data?.metadata.name;
+  const Watched = ({ name, off }: { name?: string; off?: boolean }) => {
+    const [data, loaded, error] = useK8sWatchResource<any>(off ? null : { resource: "v1/pods", namespace: "default", selector, ...(name && { name }) });
+    const text = Array.isArray(data) ? `[${data.map((o) => o.metadata.name).join()}]` : data && `{${data.metadata?.name}}`;
     return h("p", {}, `${loaded} ${text} ${error?.code}`);
   };
-  const { findByText, rerender } = render(within(h(Watched)));
-  await findByText("false undefined undefined");
+  const { findByText, rerender } = render(within(h(Watched, { off: true })));
+  await findByText("true undefined undefined");
+  await turn();
+  assert.equal(guest().count("OpenCollection"), 0, "null opens nothing");
+  rerender(within(h(Watched)));
+  await findByText("false [] undefined");
   const collection = await opened("OpenCollection");
   await respond((w) => (say.schema(w, collection), say.state(w, collection, live)));
   const watch = await opened("OpenWatch");
   assert.match(new TextDecoder().decode(guest().last("OpenWatch").payload), /app=web,tier notin \(x,y\)/);
   await respond((w) => (say.changes(w, watch, 1, [item("a")]), say.bookmark(w, watch, 2, 4)));
-  await findByText("true a undefined");
+  await findByText("true [a] undefined");
+  await respond((w) => say.state(w, collection, forbidden, { status: { code: 403, reason: "Forbidden", message: "pods is forbidden" } }));
+  await findByText("true [a] 403");
 
   rerender(within(h(Watched, { name: "web" })));
+  await findByText("false {undefined} undefined");
   const handle = await opened("AcquireObject");
   await respond((w) => (say.objectState(w, handle, live), say.changed(w, handle, item("web", 4), 4)));
-  await findByText("true web undefined");
+  await findByText("true {web} undefined");
+  await respond((w) => say.changed(w, handle, undefined, 5));
+  await findByText("true undefined undefined");
+  rerender(within(h(Watched, { off: true })));
+  await waitFor(() => assert.equal(guest().count("ReleaseObject"), 1, "null closes what was open"));
   await turn();
 });
