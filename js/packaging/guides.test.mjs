@@ -110,6 +110,25 @@ test("the TanStack DB example joins two collections", { timeout: 120_000 }, asyn
   await lists(`http://127.0.0.1:${server.httpServer.address().port}/`, ["web-1 in 10.0.0.0/24", "web-2 in 10.0.0.0/24"]).finally(() => server.close());
 });
 
+test("the example of several clusters shows the rows of each", { timeout: 120_000 }, async () => {
+  const clusters = `import { TestCluster } from "watchglass/testing";
+    export const [blue, green] = ["Failed", "Running"].map((phase) => {
+      const cluster = new TestCluster();
+      for (const [name, status] of [["web-1", phase], ["web-2", "Failed"]]) cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" }, status: { phase: status } });
+      return cluster;
+    });`;
+  const text = example("function Failing").replaceAll(/createClient\("wss:\/\/(\w+)[^)]*\)/g, "createClient($1.url, $1.options)");
+  const folder = space.project("clusters", {
+    "clusters.js": clusters,
+    "app.tsx": `import { blue, green } from "./clusters.js";\n${text}`,
+    "main.tsx": `${root} import { Page } from "./app"; createRoot(document.getElementById("root")).render(createElement(Page));`,
+    "index.html": page,
+  });
+  const server = await createServer({ root: folder, configFile: false, logLevel: "silent", server: { host: "127.0.0.1", port: 0 } });
+  await server.listen();
+  await lists(`http://127.0.0.1:${server.httpServer.address().port}/`, ["blue/default/web-1", "blue/default/web-2", "green/default/web-2"]).finally(() => server.close());
+});
+
 /** Runs `before`, an example and `rest` in Node. Returns the value that `rest` returns. */
 async function inNode(name, text, before, rest) {
   const program = `${inMemory(text)}\n;console.log(JSON.stringify(await (async () => { ${rest} })()));`;
