@@ -56,11 +56,7 @@ func (r repository) artifacts(ctx context.Context, o options, binDir string, whe
 // binary builds the command for a platform. The result is a static binary, because cgo is
 // disabled.
 func (r repository) binary(ctx context.Context, p platform, version, dir string) (binary, error) {
-	name := "watchglass"
-	if p.os == "windows" {
-		name += ".exe"
-	}
-	b := binary{p, filepath.Join(dir, p.os+"_"+p.arch, name)}
+	b := binary{p, filepath.Join(dir, p.os+"_"+p.arch, p.executable())}
 	env := append(hermetic(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch)
 	return b, r.build(ctx, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -X main.version="+version, "-o", b.path, "./host/cmd/watchglass")
 }

@@ -77,6 +77,14 @@ const defaultPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,wind
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
+// executable returns the file name of the command.
+func (p platform) executable() string {
+	if p.os == "windows" {
+		return "watchglass.exe"
+	}
+	return "watchglass"
+}
+
 func parsePlatforms(list string) ([]platform, error) {
 	var all []platform
 	for name := range strings.SplitSeq(list, ",") {
