@@ -45,6 +45,8 @@ export class TestConnector {
   silent = false;
   /** Text that is added to every body to make it larger. */
   padding = "";
+  /** Whether a token is accepted. A connection with any other token is refused with a 401. */
+  accepts = (_token: string): boolean => true;
   /** The number of connections that are refused before one is accepted. */
   refusals = 0;
   /** The number of attempts to connect, including refused ones. */
@@ -165,7 +167,12 @@ export class TestConnector {
       const r = new Reader(payload, "test");
       if (type === 0x01) {
         r.uvarint();
-        this.hellos.push(r.text());
+        const token = r.text();
+        this.hellos.push(token);
+        if (!this.accepts(token)) {
+          this.#send(socket, (w) => writeSubscriptionStatus(w, 0, { code: 401, reason: "Unauthorized", message: "the token has expired" }));
+          return socket.close(1008);
+        }
         this.#subscribers.set(socket, new Map());
         this.#send(socket, (w) =>
           w.frame(0x10, () => {

@@ -1,10 +1,22 @@
 // Tests of cases in which other dashboards fail: churn, many objects, restarts, crashes of
-// tabs, stale replicas and hot reloads.
+// tabs, stale replicas, expired tokens and hot reloads. Related tests are in other files:
+//
+// - A connection that silently carries nothing more: browser.test.ts, "a connection that carries
+//   nothing more is reported as stale while the rows stay, and replaced".
+// - A 410: react.test.ts, "useWatch returns all objects once they are loaded, and relists after a
+//   410"; module.test.ts; testing.test.ts.
+// - Connection limits: browser.test.ts, "seven pages share one connection, and a page that closes
+//   releases its objects".
+// - Watches of background tabs: hidden.test.ts.
+// - Leaked views, watches and objects: leaks.test.ts.
+// - Events missed between a stop and a start: informer.test.ts, "stop ends reports, and another start
+//   reports the changes since".
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { CDPSession, Page } from "playwright-core";
 import { TestCluster } from "../src/testing.js";
+import type { View } from "../src/types.js";
 import { setup, show, shows, skip, skipUnlessChromium } from "./browser.js";
 import { connected, pod, skip as noModule, until } from "./cluster.js";
 
@@ -85,6 +97,7 @@ test("churn adds no memory to the page and the worker", { skip: skipUnlessChromi
   do after = await round();
   while (Date.now() < end);
   t.diagnostic(JSON.stringify({ before, after }));
+  assert.deepEqual(connector.subscribes, [0], "no change opens the subscription again");
   for (const part of ["page", "worker"] as const) assert.ok(after[part] - before[part] < tolerance, `the memory of the ${part} grew from ${before[part]} to ${after[part]} bytes`);
 });
 
@@ -140,6 +153,94 @@ test("after a restart, all tabs return over one connection without a relist, and
   await Promise.all(pages.map((page) => shows(page, "web-1 Running, web-2 Pending, web-3 Running")));
   await Promise.all(pages.map((page) => page.waitForFunction(() => pods.status.state === "live")));
   assert.deepEqual([connector.attempts - before, connector.hellos.length, connector.subscribes], [3, 2, [0, 102]]);
+});
+
+test("a view that changes its selector disturbs no other subscription, and no event is missed", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const page = await open();
+  await show(page, "/watch");
+  await page.evaluate(async () => {
+    const seen: string[] = [];
+    const changing = pods.view({ labelSelector: "app=web" });
+    const part = wg.collection("v1/pods", { namespace: "default" });
+    const partial = part.view({ labelSelector: "app=api", sort: "name" });
+    await Promise.all([pods.synced, part.synced, changing.ready, partial.ready]);
+    Object.assign(globalThis, { seen, changing, partial });
+    void (async () => {
+      for await (const event of pods.watch({ resourceVersion: pods.progress.resourceVersion })) if (event.type !== "BOOKMARK") seen.push(`${event.type} ${event.object.metadata.resourceVersion}`);
+    })();
+  });
+  const [first, expected] = [connector.rv + 1, [] as string[]];
+  for (let i = 0; i < 200; i++) {
+    connector.put(`default/pod-${i % 20}`, i % 2 ? "web" : "api", `Phase-${i}`);
+    expected.push(`${i < 20 ? "ADDED" : "MODIFIED"} ${first + i}`);
+    if (i % 10 === 0) await page.evaluate((app) => (globalThis as unknown as { changing: View }).changing.query({ labelSelector: `app=${app}` }), i % 20 ? "web" : "api");
+  }
+  await page.waitForFunction((count) => (globalThis as unknown as { seen: string[] }).seen.length === count, expected.length);
+  const last = Array.from({ length: 20 }, (_, i) => `pod-${i} Phase-${180 + i}`);
+  await shows(page, [...last, "web-1 Running", "web-2 Pending"].join(", "));
+  await page.waitForFunction((rows) => {
+    const { snapshot } = (globalThis as unknown as { partial: View }).partial;
+    return snapshot.rows.map(({ name, columns }) => `${name} ${columns[0]}`).join() === rows;
+  }, last.filter((_, i) => i % 2 === 0).join());
+  const { seen, changing } = await page.evaluate(() => {
+    const { seen, changing } = globalThis as unknown as { seen: string[]; changing: View };
+    return { seen, changing: changing.snapshot.rows.map(({ labels }) => labels.app) };
+  });
+  assert.deepEqual(seen, expected);
+  assert.deepEqual([...new Set(changing)], ["web"]);
+  assert.deepEqual([connector.hellos.length, connector.subscribes], [1, [0, 0]]);
+});
+
+test("an expired token is replaced by a fresh one, and the rows stay meanwhile", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const page = await open();
+  await page.evaluate(async () => {
+    Object.assign(globalThis, { session: "t1" });
+    const token = (): string => (globalThis as unknown as { session: string }).session;
+    globalThis.wg = await watchglass.connect("/watch", { token, identity: "ann" });
+    globalThis.pods = wg.collection("v1/pods");
+    globalThis.view = pods.view({ sort: "name" });
+    await view.ready;
+  });
+  connector.accepts = (token) => token === "t2";
+  connector.cut();
+  connector.put("default/web-3", "web", "Running");
+  await page.waitForFunction(() => pods.status.state === "forbidden");
+  const refused = await page.evaluate(() => ({ error: pods.status.error?.message, rows: view.snapshot.rows.map(({ name }) => name).join(), all: wg.status.state, next: pods.status.nextAttempt! > 0 }));
+  assert.deepEqual(refused, { error: "the token has expired", rows: "web-1,web-2", all: "unauthorized", next: true });
+  await page.evaluate(() => {
+    Object.assign(globalThis, { session: "t2" });
+    wg.reconnect();
+  });
+  await shows(page, "web-1 Running, web-2 Pending, web-3 Running");
+  await page.waitForFunction(() => pods.status.state === "live");
+  assert.deepEqual([connector.hellos.at(-1), connector.subscribes], ["t2", [0, 102]], "the collection resumes from its version");
+});
+
+test("an aborted watch is not opened again when the connection returns", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const page = await open();
+  await show(page, "/watch");
+  const events = await page.evaluate(async () => {
+    const abort = new AbortController();
+    const watch = pods.watch({ sendInitialEvents: true, signal: abort.signal });
+    let events = 0;
+    try {
+      for await (const _ of watch) if (++events === 2) setTimeout(() => abort.abort(new Error("enough")));
+    } catch (error) {
+      return `${events} ${(error as Error).message}`;
+    }
+    return `${events} without an error`;
+  });
+  assert.equal(events, "2 enough");
+  connector.cut();
+  await page.waitForFunction(() => pods.status.state === "reconnecting");
+  connector.put("default/web-3", "web", "Running");
+  await page.evaluate(() => wg.reconnect());
+  await shows(page, "web-1 Running, web-2 Pending, web-3 Running");
+  const { watches, views } = await page.evaluate(() => wg.inspect());
+  assert.deepEqual({ watches, views, opened: await page.evaluate(() => wg.opened().map(({ type }) => type).sort()) }, { watches: 0, views: 1, opened: ["collection", "view"] });
 });
 
 async function crash(page: Page): Promise<void> {
