@@ -90,4 +90,7 @@ var figures = []figure{
 	{"P28", "a get of one of 50,000 pods in a page, in Chromium", []target{
 		{name: "mean", atMost: 2}, {name: "slowest-of-100", atMost: 2},
 	}, runGet},
+	{"P29", "the longest task of a page's main thread while it opens 50,000 pods with their bodies, in Chromium", []target{
+		{atMost: 50},
+	}, runTasks},
 }

@@ -104,6 +104,10 @@ func runTabs(ctx context.Context, b *bench) ([]Result, error) {
 	return b.inPages(ctx, "tabs.js", dataset{pods: 50_000, bodies: true})
 }
 
+func runTasks(ctx context.Context, b *bench) ([]Result, error) {
+	return b.inPages(ctx, "tasks.js", dataset{pods: 50_000, bodies: true})
+}
+
 func runGet(ctx context.Context, b *bench) ([]Result, error) {
 	return b.inPages(ctx, "get.js", dataset{pods: 50_000, bodies: true})
 }
