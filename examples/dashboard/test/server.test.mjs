@@ -89,6 +89,16 @@ describe("served by watchglass", { skip: isBuilt ? false : `${binary} is not bui
     assert.deepEqual(page.problems, []);
   });
 
+  test("two tabs share an engine, because everyone may read everything", async () => {
+    const { page } = await open();
+    const views = (tab) => tab.evaluate(async () => (await watchglassDashboard.connection.inspect()).views);
+    const alone = await views(page);
+    const second = await page.context().newPage();
+    await second.goto(demo.url);
+    await second.waitForFunction(() => Number(document.querySelector("#range").dataset.total) > 0);
+    assert.ok(alone > 0 && (await views(second)) > alone);
+  });
+
   test("unknown resources are named", async () => {
     const page = await DashboardPage.open(browser, `${demo.url}#/apps/v1/gizmos`);
     pages.push(page);
