@@ -206,6 +206,7 @@ test("an unresponsive worker is reported as stale and replaced, and new pages do
   const { sessionId } = await cdp.send("Target.attachToTarget", { targetId: worker!.targetId });
   // Block the worker's thread until the test ends.
   await cdp.send("Target.sendMessageToTarget", { sessionId, message: JSON.stringify({ id: 1, method: "Runtime.evaluate", params: { expression: block } }) });
+  const inspected = page.evaluate(async () => (await wg.inspect())["views"]); // the replacement responds
   const other = await open();
   const late = show(other, "/watch");
   connector.put("default/web-3", "web", "Running");
@@ -213,6 +214,7 @@ test("an unresponsive worker is reported as stale and replaced, and new pages do
   await page.waitForFunction(() => pods.status.state === "live");
   const states = await page.evaluate(() => (globalThis as any).states as string[]);
   assert.ok(states.includes("stale the worker has not responded for 15 s"), states.join("; "));
+  assert.equal(await inspected, 1);
   await late;
   await shows(other, "web-1 Running, web-2 Pending, web-3 Running");
   await cdp.send("Target.closeTarget", { targetId: worker!.targetId });
