@@ -152,6 +152,22 @@ test("a member that does not return a token is skipped", async (t) => {
   attached.leave();
 });
 
+test("the reason why no token can be obtained is reported", async (t) => {
+  for (const [token, reason] of [
+    [() => new Promise<string>(() => {}), "a page did not return a token within 0.005 s"],
+    [() => Promise.reject(new Error("signed out")), "signed out"],
+  ] as const) {
+    const guest = new FakeGuest();
+    const engine = await Engine.start({ url: "wss://test", dial: () => assert.fail("dialled"), guest: async () => guest, tokenMillis: 5 });
+    t.after(() => engine.close());
+    engine.attach({ frames() {}, restarted() {}, failed() {}, token });
+    guest.out.frame(0x60, () => guest.out.uvarint(1));
+    engine.tick();
+    while (guest.count("StreamClosed") === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    assert.match(new TextDecoder().decode(guest.last("StreamClosed").payload), new RegExp(`no token to connect with: ${reason}$`));
+  }
+});
+
 test("after the machine slept, the connection is renewed without waiting for the silent period", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let wall = Date.now();
