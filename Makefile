@@ -54,7 +54,7 @@ test-edge: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## R
 
 test-firefox: $(BINARY) js/build/test ## Run the browser tests of the npm package in Firefox, except those that need DevTools of Chromium (Debian: apt-get install firefox-esr)
 	@firefox="$${FIREFOX:-$$(command -v firefox-esr || command -v firefox || true)}"; \
-	[ -n "$$firefox" ] || { echo "skipped: no Firefox found; install one, or set FIREFOX to its path"; exit 0; }; \
+	[ -n "$$firefox" ] || { echo "no Firefox found; install one, or set FIREFOX to its path"; exit 1; }; \
 	cd js && BROWSER=firefox FIREFOX="$$firefox" node --test --test-concurrency=1 --test-reporter=spec $$(grep -l 'from "./browser.js"' test/*.test.ts | sed 's|^test/\(.*\)ts$$|build/test/\1js|')
 
 rules: ## Check that a test proves every rule of core/SEMANTICS.md (RULE=W13 explains one)
