@@ -71,9 +71,9 @@ export class Edge {
     this.#workerd = await serveWorkerd(packaged("test", "edge", "config.capnp"), "--experimental", `--directory-path=objects=${this.#objects}`);
   }
 
-  /** Returns the number of bytes that the objects use on disk. */
+  /** Returns the number of bytes that the objects use on disk, without the index of SQLite's log. */
   stored(): number {
-    const files = readdirSync(this.#objects, { recursive: true, encoding: "utf8" }).filter((name) => /[0-9a-f]{64}\.sqlite/.test(name));
+    const files = readdirSync(this.#objects, { recursive: true, encoding: "utf8" }).filter((name) => /[0-9a-f]{64}\.sqlite(-wal)?$/.test(name));
     return files.reduce((sum, name) => sum + (statSync(join(this.#objects, name), { throwIfNoEntry: false })?.size ?? 0), 0); // the object may have deleted the file meanwhile
   }
 

@@ -29,7 +29,7 @@ async function deleted(edge: Edge): Promise<void> {
   for (let empty = 0; empty < 3; empty = edge.stored() > emptyBytes ? 0 : empty + 1) await setTimeout(100);
 }
 
-describe("an unused object", { concurrency: 4 }, () => {
+describe("an unused object", { concurrency: 5 }, () => {
   test("deletes its storage, and starts empty on the next request", options, async (t) => {
     const s = await setup(t, object);
     await isStored(s);
@@ -59,6 +59,15 @@ describe("an unused object", { concurrency: 4 }, () => {
     assert.deepEqual([code, body.message], [404, "the upstream object no longer exists"]);
     assert.ok(edge.stored() > emptyBytes);
     await deleted(edge);
+  });
+
+  test("does not return when the runtime repeats its last alarm", options, async (t) => {
+    const edge = await Edge.start(t);
+    await edge.get("hasty/status");
+    assert.ok(edge.stored() > emptyBytes);
+    await deleted(edge);
+    await setTimeout(5_000); // the runtime repeats a failed alarm after 2 s
+    assert.equal(edge.stored(), emptyBytes);
   });
 
   test("keeps its storage while it is in use", options, async (t) => {

@@ -18,7 +18,7 @@ import { withDefaults, type EdgeOptions, type Settings } from "./options.js";
 import type { HibernatableSocket, ObjectState } from "./platform.js";
 import { Readers } from "./readers.js";
 import { refusal, refuse, status } from "./refusal.js";
-import { Storage } from "./storage.js";
+import { isUsed, Storage } from "./storage.js";
 import { upstreamDial } from "./upstream.js";
 
 /** The name of this client, which connectors write to their logs. */
@@ -51,12 +51,7 @@ const leastOutputBytes = 8 << 20;
 export class WatchglassObject {
   readonly #state: ObjectState;
   readonly #settings: Settings;
-  readonly #storage: Storage;
-  readonly #counters: Counters;
   readonly #metrics = new Metrics();
-  readonly #idle: IdleTracker;
-  readonly #alarm: Alarm;
-  readonly #debouncer: Debouncer;
   readonly #module: WebAssembly.Module;
   /**
    * The parts that were dropped for lack of memory, by resource, in addition to those
@@ -66,6 +61,13 @@ export class WatchglassObject {
   readonly #awakeSince = Date.now();
   #restartedAt = 0;
   #relieving = false;
+  /** Resolves when the object is open; undefined until it is opened. */
+  #opened: Promise<void> | undefined;
+  #storage!: Storage;
+  #counters!: Counters;
+  #idle!: IdleTracker;
+  #alarm!: Alarm;
+  #debouncer!: Debouncer;
   #engine!: Engine;
   #client!: Client;
   #collections!: StoredCollections;
@@ -77,17 +79,29 @@ export class WatchglassObject {
     this.#state = state;
     this.#module = module;
     this.#settings = withDefaults(options);
-    this.#storage = new Storage(state.storage, this.#settings.storageBytes, this.#settings.memoryBytes + this.#settings.isolateBytes);
-    this.#counters = new Counters(state.storage);
-    this.#idle = new IdleTracker(state.storage);
-    // An object without connectors and readers wakes up only to delete itself.
-    const wanted = (reason: string): boolean => reason === "unused" || options.upstream !== undefined || this.#used;
-    this.#alarm = new Alarm(state.storage, () => this.#tick(), wanted);
-    this.#debouncer = new Debouncer(this.#settings.quietMillis, this.#settings.keepMillis, () => this.#settle());
-    void state.blockConcurrencyWhile(() => this.#start());
+    // If an object deletes itself while its alarm is handled, the runtime regards the alarm as
+    // failed, and starts the object again. An object that has stored nothing is therefore not
+    // opened before it receives a request. Otherwise it would create its tables, and remain.
+    if (isUsed(state.storage)) void this.#open();
+  }
+
+  #open(): Promise<void> {
+    return (this.#opened ??= this.#state.blockConcurrencyWhile(() => {
+      const { storage } = this.#state;
+      const { storageBytes, memoryBytes, isolateBytes, quietMillis, keepMillis, upstream } = this.#settings;
+      this.#storage = new Storage(storage, storageBytes, memoryBytes + isolateBytes);
+      this.#counters = new Counters(storage);
+      this.#idle = new IdleTracker(storage);
+      // An object without connectors and readers wakes up only to delete itself.
+      const wanted = (reason: string): boolean => reason === "unused" || upstream !== undefined || this.#used;
+      this.#alarm = new Alarm(storage, () => this.#tick(), wanted);
+      this.#debouncer = new Debouncer(quietMillis, keepMillis, () => this.#settle());
+      return this.#start();
+    }));
   }
 
   async fetch(request: Request): Promise<Response> {
+    await this.#open();
     const grant = readGrant(request.headers, Date.now());
     if ("code" in grant) return refuse(grant);
     try {
@@ -116,7 +130,7 @@ export class WatchglassObject {
   }
 
   alarm(): void {
-    this.#alarm.fired();
+    if (this.#opened) this.#alarm.fired();
   }
 
   /**
@@ -125,7 +139,7 @@ export class WatchglassObject {
    * replaced.
    */
   protected collection(resource: string): Collection | undefined {
-    return this.#collections.collection(resource);
+    return this.#opened && this.#collections.collection(resource);
   }
 
   async #start(): Promise<void> {

@@ -45,6 +45,11 @@ interface Row {
   change_bytes: number;
 }
 
+/** Reports whether an object has used its storage. */
+export function isUsed({ sql }: ObjectStorage): boolean {
+  return sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'resources'").toArray().length > 0;
+}
+
 /** Thrown if the storage is full. */
 export class StorageFull extends Error {}
 

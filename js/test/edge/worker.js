@@ -55,6 +55,13 @@ export const Tight = kind({ isolateBytes: 8 << 20 });
 export const Tightest = kind({ isolateBytes: 3 << 20 });
 export const Lively = kind({ progressMillis: 3_000 });
 export const Unused = kind({ unusedMillis: 15_000 });
+// A Hasty object always ends while its alarm is handled.
+export const Hasty = class extends kind({ unusedMillis: 12_000 }) {
+  async alarm() {
+    super.alarm();
+    await new Promise(() => {});
+  }
+};
 export const Former = kind({ unusedMillis: 15_000, upstream: { object: () => undefined, cluster: "test", resources: [] } });
 export const Region = kind((env) => ({
   upstream: { object: () => env.EDGE.get(env.EDGE.idFromName("home")), cluster: "test", resources: ["v1/pods"] },
