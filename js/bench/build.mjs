@@ -25,7 +25,7 @@ const common = { bundle: true, format: "esm", target: "es2022", logLevel: "warni
 await build({
   ...common,
   platform: "node",
-  entryPoints: ["ingest-node", "ingest-chromium", "cold", "cold-side", "engine-node", "full-view", "get", "link", "live-query", "persist", "search", "table", "tabs", "tasks", "views"].map((name) => here(`${name}.mjs`)),
+  entryPoints: ["ingest-node", "ingest-chromium", "cold", "cold-side", "engine-node", "full-view", "get", "hours", "link", "live-query", "persist", "search", "table", "tabs", "tasks", "views"].map((name) => here(`${name}.mjs`)),
 });
 await build({ ...common, platform: "browser", entryPoints: [here("ingest-page.mjs")] });
 // These pages use React's production build. The page of our side loads the worker of the package,

@@ -15,7 +15,8 @@ export class Ours {
   #guest;
   #memory;
   #writer = new Writer();
-  #clock = 1;
+  /** The time of the guest, in milliseconds. */
+  clock = 1;
   live = false;
   /** The resource version of the collection. */
   version = 0;
@@ -121,14 +122,14 @@ export class Ours {
     do {
       this.#wake = 0;
       this.#timed(() => {
-        this.#guest.tick(this.#clock);
+        this.#guest.tick(this.clock);
         act(this.#guest);
       });
       act = () => {};
       for (let out; (out = this.#timed(() => this.#guest.take())); ) {
         if (!this.#deaf) for (const frame of split(out)) this.#read(readOutput(frame));
       }
-    } while (this.#wake > 0 && this.#wake <= this.#clock); // the guest divides long work into several calls, and asks for the next one with WakeAt
+    } while (this.#wake > 0 && this.#wake <= this.clock); // the guest divides long work into several calls, and asks for the next one with WakeAt
   }
 
   #read(output) {
