@@ -109,6 +109,24 @@ test("a page that is reloaded finds its objects, unless it closed the connection
   assert.equal(connector.hellos.length, 3, "the program closed the connection");
 });
 
+test("an error of a listener is an uncaught error of the page, and later listeners are called", { skip }, async (t) => {
+  const { connector, open, takePageErrors } = await setup(t);
+  const page = await open();
+  await show(page, "/watch");
+  await page.evaluate(() => {
+    const stop = pods.subscribe(() => {
+      stop();
+      throw new Error("a bug of the page");
+    });
+    pods.subscribe(() => ((globalThis as any).called = true));
+  });
+  const reported = page.waitForEvent("pageerror");
+  connector.cut();
+  await page.waitForFunction(() => (globalThis as any).called);
+  assert.equal((await reported).message, "a bug of the page");
+  assert.equal(takePageErrors().length, 1);
+});
+
 test("pages of different users do not share an engine", { skip }, async (t) => {
   const { connector, open } = await setup(t);
   const [first, second] = [await open(), await open()];

@@ -2,6 +2,7 @@
 // The browser is the Chromium at $CHROMIUM, or with BROWSER=firefox the Firefox at $FIREFOX. Tests
 // are skipped without a browser or without dist/.
 
+import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, normalize } from "node:path";
@@ -64,7 +65,8 @@ after(async () => (await launched)?.close());
 
 const types: Record<string, string> = { ".js": "text/javascript", ".wasm": "application/wasm", ".map": "application/json" };
 
-const unanswered = "/unanswered";
+/** The path of the request that {@link block} sends. */
+export const unanswered = "/unanswered";
 
 /**
  * A script that blocks the thread of a page or a worker until the test ends. The script waits for a
@@ -103,6 +105,25 @@ export interface Setup {
   open(): Promise<Page>;
   browser: Browser;
   context: BrowserContext;
+  /**
+   * Returns the errors and unhandled rejections of the pages that {@link open} opened, and forgets
+   * them. A test that provokes such errors calls this function to check them. Errors that no test
+   * takes fail the test.
+   */
+  takePageErrors(): string[];
+}
+
+/**
+ * Records the uncaught errors and unhandled rejections of pages, and fails the test if any remain at
+ * its end.
+ */
+export function watchErrors(t: TestContext): { add(page: Page): void; take(): string[] } {
+  const errors: string[] = [];
+  t.after(() => assert.deepEqual(errors, [], "the pages have no uncaught errors"));
+  return {
+    add: (page) => void page.on("pageerror", (error) => errors.push(error.stack || String(error))),
+    take: () => errors.splice(0),
+  };
 }
 
 export async function setup(t: TestContext, handler = serve, own?: Browser): Promise<Setup> {
@@ -115,16 +136,17 @@ export async function setup(t: TestContext, handler = serve, own?: Browser): Pro
     await context.close();
     await connector.close();
   });
+  const errors = watchErrors(t); // checks the errors after the context is closed
   const open = async (): Promise<Page> => {
     const page = await context.newPage();
     page.setDefaultTimeout(120_000); // replacing a worker takes 20 s, and longer on a busy machine
-    page.on("pageerror", (error) => t.diagnostic(`page error: ${error}`));
+    errors.add(page);
     page.on("console", (message) => message.type() === "error" && t.diagnostic(`console: ${message.text()}`));
     await page.goto(`http://${connector.address}/`);
     await page.waitForFunction(() => globalThis.watchglass !== undefined);
     return page;
   };
-  return { connector, open, browser, context };
+  return { connector, open, browser, context, takePageErrors: errors.take };
 }
 
 /** Opens pods and a view of them in a page. */

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
-import { launch, serve, skip } from "./browser.js";
+import { launch, serve, skip, watchErrors } from "./browser.js";
 import { Kubernetes } from "./kubernetes.js";
 import { built } from "./paths.js";
 
@@ -74,6 +74,7 @@ async function open(t: TestContext, origin: string): Promise<Page> {
   t.after(() => browser.close());
   const context = await browser.newContext();
   const page = await context.newPage();
+  watchErrors(t).add(page);
   await context.route(`${origin}/test/**`, (route) => {
     const path = new URL(route.request().url()).pathname.replace("/test", "");
     const chunks: Buffer[] = [];

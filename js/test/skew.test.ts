@@ -10,7 +10,7 @@ import { WebSocketServer } from "ws";
 import { connect } from "../src/index.js";
 import { subprotocol } from "../src/subprotocol.js";
 import type { CollectionStatus } from "../src/types.js";
-import { launch, serve, skip as noBrowser } from "./browser.js";
+import { launch, serve, skip as noBrowser, watchErrors } from "./browser.js";
 import { built, testdata } from "./paths.js";
 
 interface Version {
@@ -93,10 +93,12 @@ test("a page in a browser learns which version its connector has", { skip: noBro
     await browser.close();
     server.close();
   });
+  const errors = watchErrors(t);
   for (const v of versions.filter((v) => !current(v))) {
     const { url } = await start(t, v); // the connector has another origin and sends no CORS headers
     for (const worker of ["shared", "inline"] as const) {
       const page = await browser.newPage();
+      errors.add(page);
       await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
       await page.waitForFunction(() => globalThis.watchglass !== undefined);
       const { code, reason, message } = await page.evaluate(
