@@ -109,6 +109,30 @@ test("a page that is reloaded finds its objects, unless it closed the connection
   assert.equal(connector.hellos.length, 3, "the program closed the connection");
 });
 
+test("a page reconnects when the network returns, before the time of the next attempt", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const page = await open();
+  // The clock of the page stands still, so that the next attempt is never due.
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await page.evaluate(async () => {
+    globalThis.wg = await watchglass.connect("/watch", { worker: "inline" });
+    globalThis.pods = wg.collection("v1/pods");
+    await pods.synced;
+  });
+  connector.refusals = 1;
+  connector.cut();
+  await page.waitForFunction(() => pods.status.nextAttempt !== undefined);
+  connector.put("default/web-3", "web", "Running");
+  const refused = page.waitForFunction((first) => pods.status.nextAttempt! > first, await page.evaluate(() => pods.status.nextAttempt!));
+  await page.evaluate(() => dispatchEvent(new Event("online")));
+  await refused;
+  assert.deepEqual([connector.attempts, await page.evaluate(() => [pods.status.state, pods.status.nextAttempt! > Date.now()])], [2, ["reconnecting", true]]);
+  await page.evaluate(() => dispatchEvent(new Event("online")));
+  await page.waitForFunction(() => pods.status.state === "live" && pods.progress.objects === 3);
+  assert.equal(connector.attempts, 3);
+});
+
 test("an error of a listener is an uncaught error of the page, and later listeners are called", { skip }, async (t) => {
   const { connector, open, takePageErrors } = await setup(t);
   const page = await open();
