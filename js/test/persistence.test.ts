@@ -151,6 +151,60 @@ test("a corrupt stored state is deleted and loaded from the connector", { skip }
   await reaches(again, "restored", 1);
 });
 
+test("a stored state of another format is deleted, and the page lists", { skip }, async (t) => {
+  const { connector, open } = await filled(t);
+  const page = await open();
+  await page.evaluate(async () => {
+    const db = await new Promise<IDBDatabase>((resolve) => {
+      const request = indexedDB.open("watchglass");
+      request.onsuccess = () => resolve(request.result);
+    });
+    await new Promise<void>((resolve) => {
+      const transaction = db.transaction("states", "readwrite");
+      transaction.oncomplete = () => resolve();
+      const request = transaction.objectStore("states").openCursor();
+      request.onsuccess = () => request.result!.update({ ...request.result!.value, format: "0.0.9 0" });
+    });
+    db.close();
+  });
+  connector.refusals = unreachable;
+  await start(page);
+  await page.waitForFunction(() => pods.status.nextAttempt !== undefined);
+  assert.deepEqual(await page.evaluate(() => [pods.progress.objects, view.snapshot.rows.length]), [0, 0]);
+  assert.deepEqual(await stored(page), []);
+  connector.put("default/web-2", "web", "Running");
+  connector.refusals = 0;
+  await page.evaluate(() => wg.reconnect());
+  await shows(page, "web-1 Running, web-2 Running");
+  assert.deepEqual(connector.subscribes, [0, 0]);
+  await reaches(page, "stored", 1);
+  assert.deepEqual([await counter(page, "restored"), await counter(page, "discarded"), await stored(page)], [0, 0, ["v1/pods"]]);
+});
+
+test("the oldest unused state is deleted to make room for another one", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  let bytes = 0;
+  // Each page has its own worker, because an engine uses the limit of its first page. The names are
+  // in reverse order, because the database returns states in the order of the names.
+  for (const resource of ["v1/services", "v1/pods", "v1/nodes"]) {
+    const page = await open();
+    await start(page, { resource, worker: "dedicated", persist: bytes ? { maxBytes: 2.5 * bytes } : true });
+    await reaches(page, "stored", 1);
+    bytes ||= (await counter(page, "bytes"))!;
+    await page.close();
+  }
+  const page = await open();
+  assert.deepEqual((await stored(page)).sort(), ["v1/nodes", "v1/pods"]);
+  connector.subscribes.length = 0;
+  for (const resource of ["v1/nodes", "v1/pods", "v1/services"]) {
+    await start(page, { resource });
+    await shows(page, "web-1 Running, web-2 Pending");
+    await page.waitForFunction(() => pods.status.state === "live");
+  }
+  assert.equal(await counter(page, "restored"), 2);
+  assert.deepEqual(connector.subscribes, [102, 102, 0]);
+});
+
 test("an exceeded quota ends only the persistence", { skip: skipUnlessChromium }, async (t) => {
   const { connector, open, context } = await setup(t);
   const page = await open();
