@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { TestContext } from "node:test";
 import { connect, createClient, type ConnectOptions, type Watchglass, type WatchglassClient } from "../src/index.js";
 import { TestCluster, type ObjectInput } from "../src/testing.js";
+import { turn } from "./fake.js";
 import { built } from "./paths.js";
 
 const module = built("watchglass.wasm");
@@ -41,6 +42,23 @@ export const pod = (name: string, { namespace = "default", labels = { app: "web"
   metadata: { name, namespace, labels },
   status: { phase },
 });
+
+/**
+ * Stops the clock and the timers of this thread for the rest of the test. Returns a function that
+ * advances both, and waits until the due tasks have run.
+ */
+export function stopClock(t: TestContext): (millis: number) => Promise<void> {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: Date.now() });
+  t.mock.method(performance, "now", () => Date.now()); // the engine compares both clocks
+  t.after(() => {
+    t.mock.timers.tick(1000); // runs the calls that wait for the next frame, which all tests of a file share
+    t.mock.timers.reset();
+  });
+  return async (millis) => {
+    t.mock.timers.tick(millis);
+    await turn();
+  };
+}
 
 /** Resolves when `wanted` returns true. Calls `wanted` whenever the source changes. */
 export function until(source: { subscribe(listener: () => void): () => void }, wanted: () => boolean): Promise<void> {

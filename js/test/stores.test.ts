@@ -14,7 +14,8 @@ import type { WatchglassClient } from "../src/lazy.js";
 import type { Scope } from "../src/live.js";
 import { objectsStore, objectStore, rowChanges, statusStore, viewStore, type Readable } from "../src/stores.js";
 import { TestCluster } from "../src/testing.js";
-import { clientOf, pod, skip as noModule, until } from "./cluster.js";
+import { clientOf, pod, skip as noModule, stopClock, until } from "./cluster.js";
+import { turn } from "./fake.js";
 import { packaged } from "./paths.js";
 
 configure({ asyncUtilTimeout: 20_000 }); // generous for a busy machine
@@ -95,6 +96,38 @@ test("stores share a collection if its options are equal", options, async (t) =>
     await open(scope);
     assert.equal(await inspect("collections"), i + 2, JSON.stringify(scope));
   }
+});
+
+test("a collection stays open for 5 seconds after the last subscriber, and its watch for 5 more", options, async (t) => {
+  const { cluster, client, inspect } = await setup(t);
+  const store = statusStore(client, "v1/pods");
+  const subscribe = async (): Promise<() => void> => {
+    const stop = store.subscribe(() => {});
+    await turn(); // the store opens the collection in a microtask
+    return stop;
+  };
+  const opened = async () => ({ collections: await inspect("collections"), watches: cluster.watches });
+  const open = { collections: 1, watches: ["v1/pods"] };
+  await client.connect();
+  const advance = stopClock(t);
+  const stop = await subscribe();
+  assert.equal((await opened()).collections, 1);
+  while (cluster.watches.length === 0) await turn();
+  stop();
+  await advance(4999);
+  assert.deepEqual(await opened(), open);
+  const stopAgain = await subscribe();
+  await advance(5000);
+  assert.deepEqual(await opened(), open, "another subscriber uses it");
+  stopAgain();
+  await advance(4999);
+  assert.deepEqual(await opened(), open);
+  await advance(1);
+  assert.deepEqual(await opened(), { collections: 0, watches: ["v1/pods"] }, "the engine keeps the objects");
+  await advance(4999);
+  assert.deepEqual(await opened(), { collections: 0, watches: ["v1/pods"] });
+  await advance(1);
+  assert.deepEqual(await opened(), { collections: 0, watches: [] });
 });
 
 test("the changes of a view's rows are those that entered, changed and left the window", options, async (t) => {
