@@ -7,7 +7,7 @@ import { makeInformer } from "../src/informer.js";
 import { TestCluster } from "../src/testing.js";
 import type { KubeObject, Row } from "../src/types.js";
 import { setup, show, shows, skip as noBrowser } from "./browser.js";
-import { connected, pod, skip as noModule, until } from "./cluster.js";
+import { connected, pod, skip as noModule, stopClock, until } from "./cluster.js";
 
 const options = { skip: noModule, timeout: 60_000 };
 const resource = "example.com/v1/gadgets";
@@ -33,6 +33,24 @@ test("a collection of a resource that is installed later comes alive, with its v
   assert.deepEqual([gadgets.schema!.kind, (await gadgets.list()).items.length], ["Gadget", 1]);
   cluster.apply(gadget("b"));
   await until(view, () => names(view.snapshot.rows) === "a,b");
+});
+
+test("a collection of a resource that is installed later comes alive at its next attempt", options, async (t) => {
+  const advance = stopClock(t);
+  const cluster = new TestCluster();
+  const wg = await connected(t, cluster);
+  const gadgets = wg.collection(resource);
+  const view = gadgets.view();
+  await assert.rejects(view.ready, { code: 404 });
+  const wait = gadgets.status.nextAttempt! - Date.now();
+  assert.ok(wait > 0, `the next attempt is in ${wait} ms`);
+  cluster.apply(gadget("a"));
+  await advance(wait - 1);
+  assert.deepEqual([gadgets.status.state, cluster.watches], ["connecting", []]);
+  await advance(1);
+  await gadgets.synced;
+  await view.ready;
+  assert.deepEqual([gadgets.status, view.state, names(view.snapshot.rows)], [{ state: "live" }, "ready", "a"]);
 });
 
 test("the views and watches of a resource that is removed continue once it is installed again", options, async (t) => {
