@@ -6,6 +6,9 @@ import { execFileSync } from "node:child_process";
 import { test, type TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import type { WatchglassInspector } from "../src/inspector.js";
+import { age, bytes } from "../src/inspector/format.js";
+import { Writer } from "../src/wire/codec.js";
+import { writeSubscriptionStatus } from "../src/wire/status.js";
 import { serve, setup, show, skip, type Setup } from "./browser.js";
 import { packaged } from "./paths.js";
 
@@ -49,6 +52,15 @@ const figure = (page: Page, name: string, value: string) =>
     ({ name, value }) => [...document.querySelector("watchglass-inspector")!.shadowRoot!.querySelectorAll("dl > div")].some((each) => each.children[0]!.textContent === name && each.children[1]!.textContent === value),
     { name, value },
   );
+
+/** Waits until the first collection has a cell with these contents, and returns the tone of the cell. */
+async function cell(page: Page, title: string, contents: RegExp | string): Promise<string> {
+  const row = page.getByRole("tabpanel").getByRole("row");
+  const titles = await row.first().getByRole("columnheader").allTextContents();
+  const found = row.nth(1).getByRole("cell").nth(titles.indexOf(title)).filter({ hasText: typeof contents === "string" ? new RegExp(`^${contents}$`) : contents });
+  await found.waitFor();
+  return (await found.getAttribute("data-tone")) ?? "";
+}
 
 test("the inspector lists what the page has open, under a strict policy", { skip }, async (t) => {
   const { connector, page, violations } = await strictSetup(t);
@@ -96,6 +108,70 @@ test("the inspector counts reconnects, and collections of other pages", { skip }
   await figure(page, "Collections", "1");
   await page.evaluate(() => wg.close());
   await page.getByRole("status").filter({ hasText: "the connection is closed" }).waitFor();
+});
+
+test("the inspector shows the memory, the 410s and the stalls of a collection", { skip }, async (t) => {
+  const { connector, page } = await strictSetup(t);
+  connector.padding = "x".repeat(5000);
+  connector.put("default/web-1", "web", "Running");
+  await show(page, "/watch", "inline");
+  await page.evaluate(() => pods.synced);
+  await inspect(page);
+  const used = await page.evaluate(async () => (await wg.inspect())["collection.1.usedBytes"]!);
+  assert.ok(used > 1000 && used < 100_000, `${used} bytes`);
+  for (const title of ["410s", "Stalls"]) {
+    assert.equal(await cell(page, title, "0"), "");
+    await figure(page, title, "0");
+  }
+  await cell(page, "Memory", used < 10_000 ? `${(used / 1000).toFixed(1)} kB` : `${Math.round(used / 1000)} kB`);
+  await figure(page, "Memory", bytes(used));
+
+  await page.evaluate(async () => {
+    const events = ((globalThis as any).events = pods.watch({ resourceVersion: pods.progress.resourceVersion, credit: 2 })[Symbol.asyncIterator]());
+    (globalThis as any).first = events.next();
+    await wg.inspect(); // the engine has opened the watch
+  });
+  for (let i = 0; i < 10; i++) connector.put("default/web-2", "web", `Phase ${i}`);
+  await page.waitForFunction((rv) => pods.progress.resourceVersion === rv, String(connector.rv));
+  const stalls = await page.evaluate(async () => (await wg.inspect())["collection.1.stalls"]!);
+  assert.ok(stalls > 0);
+  assert.equal(await cell(page, "Stalls", String(stalls)), "warn");
+  await figure(page, "Stalls", String(stalls));
+
+  assert.equal(await cell(page, "Relists", "1"), "");
+  const w = new Writer();
+  writeSubscriptionStatus(w, 1, { code: 410, reason: "Expired", message: "the history has expired" });
+  connector.send(w.take());
+  assert.equal(await cell(page, "410s", "1"), "warn");
+  await figure(page, "410s", "1");
+  await cell(page, "Relists", "2");
+  assert.deepEqual(connector.subscribes, [0, 0]);
+});
+
+test("the inspector shows the time since the last progress", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const page = await open();
+  // The test stops the clock of the page, and therefore also the engine's clock.
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + 60_000);
+  const shown = show(page, "/watch", "inline");
+  await page.clock.runFor(1000);
+  await shown;
+  await page.evaluate(() => pods.synced);
+  await inspect(page);
+  connector.silent = true;
+  const [progress, now] = await page.evaluate(() => [pods.progress.lastProgress, Date.now()]);
+  await page.clock.runFor(progress! + 6500 - now!);
+  await cell(page, "Lag", /^[56]\.\d s$/); // the inspector draws once per second
+  await page.clock.runFor(60_000);
+  await cell(page, "Lag", /^6[567] s$/);
+  await figure(page, "Lag", await page.getByRole("tabpanel").getByRole("row").nth(1).getByRole("cell").nth(5).innerText());
+});
+
+test("the inspector formats sizes and ages", () => {
+  assert.deepEqual([0, 999, 1000, 9949, 123_400, 5e6, 7.7e10].map(bytes), ["0 B", "999 B", "1.0 kB", "9.9 kB", "123 kB", "5.0 MB", "77 GB"]);
+  assert.equal(age(0, 1e6), "–");
+  assert.deepEqual([-1, 0, 9949, 119_000, 120_000, 7_200_000, 172_800_000].map((millis) => age(1e9, 1e9 + millis)), ["0.0 s", "0.0 s", "9.9 s", "119 s", "2 min", "2 h", "2 d"]);
 });
 
 test("the inspector is usable by keyboard, and follows the color scheme", { skip }, async (t) => {
