@@ -20,11 +20,11 @@ function record(informer: ListWatch<KubeObject>): Recorder {
   return recorder;
 }
 
-async function setup(t: TestContext, { path = "/api/v1/pods", pods = ["a", "b"], labelSelector = "" } = {}) {
+async function setup(t: TestContext, { path = "/api/v1/pods", pods = ["a", "b"], labelSelector = "", fieldSelector = "" } = {}) {
   const cluster = new TestCluster();
   for (const name of pods) cluster.apply(pod(name));
   const wg = await connected(t, cluster);
-  const informer = new ListWatch<KubeObject>(path, wg, undefined, false, labelSelector);
+  const informer = new ListWatch<KubeObject>(path, wg, undefined, false, labelSelector, fieldSelector);
   t.after(() => informer.stop());
   return { cluster, wg, informer, events: record(informer) };
 }
@@ -213,6 +213,29 @@ test("objects that stop matching the selector are deleted", options, async (t) =
   assert.equal(await events.take(), "delete a");
   cluster.apply(pod("api"));
   assert.equal(await events.take(), "add api");
+});
+
+test("a field selector selects objects, and an object that stops matching is deleted", options, async (t) => {
+  const { cluster, informer, events } = await setup(t, { fieldSelector: "status.phase=Running" });
+  cluster.apply(pod("c", { phase: "Pending" }));
+  await informer.start();
+  assert.deepEqual(events.drain(), ["connect", "add a", "add b"]);
+  cluster.apply(pod("d", { phase: "Pending" }));
+  cluster.apply(pod("a", { phase: "Failed" }));
+  assert.equal(await events.take(), "delete a");
+  cluster.apply(pod("c"));
+  assert.equal(await events.take(), "add c");
+  assert.equal(names(informer.list()), "b,c");
+});
+
+test("makeInformer passes its selectors to the informer", options, async (t) => {
+  const { cluster, wg } = await setup(t);
+  cluster.apply(pod("c", { labels: { app: "api" } }));
+  cluster.apply(pod("d", { phase: "Pending" }));
+  const informer = makeInformer(wg, "/api/v1/pods", undefined, "app=web", "status.phase=Running");
+  t.after(() => informer.stop());
+  await informer.start();
+  assert.equal(names(informer.list()), "a,b");
 });
 
 test("a lost connection is reported, and the informer resumes", options, async (t) => {
