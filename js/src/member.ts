@@ -8,6 +8,9 @@ export const idsPerMember = 0x10000;
 /** The maximum size of the commands that are batched into one step, in bytes. */
 export const batchBytes = 1 << 20;
 
+/** A page acknowledges the messages of its worker in groups of this many messages. */
+export const messagesPerAck = 8;
+
 /** The callbacks of a member, which is a program that shares the engine. */
 export interface MemberEvents {
   /** Receives complete frames. The member owns the bytes. */

@@ -1,5 +1,5 @@
 import { internalError, messageOf, WatchglassError } from "./errors.js";
-import type { MemberEvents, Membership } from "./member.js";
+import { messagesPerAck, type MemberEvents, type Membership } from "./member.js";
 
 // The messages between a page and the worker of its engine. Frames are transferred without a copy.
 // The epoch counts the engine's restarts. The worker drops commands from an older epoch, because
@@ -41,6 +41,8 @@ export type ToWorker =
    */
   | { op: "ping" }
   | { op: "hide"; hidden: boolean }
+  /** Acknowledges {@link messagesPerAck} messages with frames. */
+  | { op: "ack" }
   | { op: "leave" };
 
 /** The messages from the worker to a page. */
@@ -154,6 +156,8 @@ class WorkerMembership implements Membership {
   #pings: ReturnType<typeof setInterval> | undefined;
   #sharedFailed = false;
   #epoch = 0;
+  /** The number of messages with frames from the current worker. */
+  #received = 0;
   #member: number | undefined;
   #phase: Phase = "starting";
   #hidden = false;
@@ -218,7 +222,7 @@ class WorkerMembership implements Membership {
     return new Promise((attached, reject) => {
       this.#phase = "attaching";
       this.#port = port;
-      this.#epoch = 0;
+      this.#epoch = this.#received = 0;
       port.onfailure = (message) => reject(new Error(message));
       const silent = this.#watchSilence(port, reject);
       port.onmessage = ({ data }) => {
@@ -241,7 +245,9 @@ class WorkerMembership implements Membership {
         if (data.lock) onRelease(data.lock, () => this.#replace(port, "the worker ended"));
         return attached();
       case "frames":
-        return this.#events.frames(data.frames);
+        this.#events.frames(data.frames);
+        if (++this.#received % messagesPerAck === 0) this.#post({ op: "ack" });
+        return;
       case "restarted":
         this.#epoch = data.epoch;
         return this.#events.restarted(data.message);

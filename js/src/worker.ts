@@ -5,6 +5,7 @@
 import type { Engine } from "./engine.js";
 import { messageOf } from "./errors.js";
 import type { MemberEvents, Membership } from "./member.js";
+import { Outbox } from "./outbox.js";
 import { Persistence } from "./persistence/persistence.js";
 import { holdLock, onRelease, type FromElected, type Port, type ToElected, type ToPage, type ToWorker } from "./port.js";
 import { startEngine } from "./start.js";
@@ -93,6 +94,7 @@ class Page {
   readonly #port: Port<ToWorker, ToPage>;
   readonly #onLeave: () => void;
   readonly #tokens = new Map<number, { resolve(token: string): void; reject(error: Error): void }>();
+  readonly #outbox = new Outbox((frames) => this.#post({ op: "frames", frames }, [frames.buffer]));
   #leaveEngine: ((closed: boolean) => void) | undefined;
   #membership: Membership | undefined;
   #epoch = 0;
@@ -127,6 +129,8 @@ class Page {
         return this.#post({ op: "pong" });
       case "hide":
         return this.#membership?.hide(message.hidden);
+      case "ack":
+        return this.#outbox.acknowledged();
       case "leave":
         return this.leave();
     }
@@ -152,8 +156,11 @@ class Page {
 
   #events(): MemberEvents {
     return {
-      frames: (frames) => this.#post({ op: "frames", frames }, [frames.buffer]),
-      restarted: (message) => this.#post({ op: "restarted", epoch: ++this.#epoch, message }),
+      frames: (frames) => this.#outbox.add(frames),
+      restarted: (message) => {
+        this.#outbox.flush();
+        this.#post({ op: "restarted", epoch: ++this.#epoch, message });
+      },
       failed: (message) => this.#post({ op: "failed", message }),
       token: () => {
         if (this.#staticToken !== undefined) return Promise.resolve(this.#staticToken);

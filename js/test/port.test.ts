@@ -95,6 +95,24 @@ test("an unresponsive worker is reported and replaced by a dedicated one", async
   assert.equal(dedicated.received.at(-1), "leave");
 });
 
+test("a page acknowledges the messages of each worker in groups of eight", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const [shared, dedicated] = [new FakeWorker(), new FakeWorker()];
+  const workers = [shared, dedicated].map((worker) => ({ shared: worker === shared, start: () => worker }));
+  const attached = await attachWorker({ ...options, workers }, events);
+  const acks = async (worker: FakeWorker, messages: number): Promise<number> => {
+    for (let i = 0; i < messages; i++) worker.say({ op: "frames", frames: new Uint8Array() });
+    await settle();
+    return worker.received.filter((op) => op === "ack").length;
+  };
+  assert.deepEqual([await acks(shared, 7), await acks(shared, 1), await acks(shared, 15)], [0, 1, 2]);
+  shared.pongs = false;
+  await ticks(t, 5);
+  assert.ok(shared.closed);
+  assert.deepEqual([await acks(dedicated, 7), await acks(dedicated, 1)], [0, 1], "the count begins again");
+  attached.leave();
+});
+
 test("a page does not wait for an unresponsive worker", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const [hung, good] = [new FakeWorker(), new FakeWorker()];
