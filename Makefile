@@ -12,7 +12,7 @@ BINARY  := $(BUILD)/watchglass
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 GO_SRC  := $(shell git ls-files -co --exclude-standard -- '*.go' go.mod go.sum core/body/skeleton/kinds)
-JS_SRC  := $(shell git ls-files -co --exclude-standard -- js/src js/build.mjs js/package-lock.json)
+JS_SRC  := $(shell git ls-files -co --exclude-standard -- js/src js/build.mjs js/package.json js/package-lock.json)
 PAGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/dashboard)
 EDGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/edge)
 BENCH   ?=

@@ -48,7 +48,9 @@ async function buildEdge() {
   copyFileSync(module, "dist/watchglass.wasm");
 }
 
-const common = { bundle: true, format: "esm", target: "es2022", sourcemap: true, logLevel: "warning" };
+const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+const define = { packageVersion: JSON.stringify(version) };
+const common = { bundle: true, format: "esm", target: "es2022", sourcemap: true, define, logLevel: "warning" };
 
 if (process.argv.includes("--test")) {
   rmSync("build/test", { recursive: true, force: true });
@@ -80,7 +82,7 @@ if (process.argv.includes("--test")) {
   await build({ ...common, entryPoints: ["react", "groups", "indexer", "informer", "inspector", "kinds", "persistence", "search", "stores", "tanstack-db", "testing", "tree"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
   // These two bundles contain the worker and the module, for programs that must consist of one
   // file.
-  const inline = { ...common, sourcemap: false, minify: true, platform: "neutral", plugins: [inlineFiles], define: { "import.meta.url": '""' } };
+  const inline = { ...common, sourcemap: false, minify: true, platform: "neutral", plugins: [inlineFiles], define: { ...define, "import.meta.url": '""' } };
   await build({ ...inline, entryPoints: ["src/inline.ts"], outdir: "dist" });
   await build({ ...inline, entryPoints: { "watchglass.iife": "src/inline.ts" }, outdir: "dist", format: "iife", globalName: "watchglass" });
   await buildEdge();

@@ -21,7 +21,9 @@ const noNetwork = {
     }));
   },
 };
-const common = { bundle: true, format: "esm", target: "es2022", logLevel: "warning", outdir: here("../build/bench"), plugins: [noNetwork] };
+const { version } = createRequire(import.meta.url)("../package.json");
+const define = { packageVersion: JSON.stringify(version) };
+const common = { bundle: true, format: "esm", target: "es2022", define, logLevel: "warning", outdir: here("../build/bench"), plugins: [noNetwork] };
 await build({
   ...common,
   platform: "node",
@@ -31,6 +33,6 @@ await build({ ...common, platform: "browser", entryPoints: [here("ingest-page.mj
 // These pages use React's production build. The page of our side loads the worker of the package,
 // which is not in the bundle.
 await build({
-  ...common, platform: "browser", minify: true, define: { "process.env.NODE_ENV": '"production"' },
+  ...common, platform: "browser", minify: true, define: { ...define, "process.env.NODE_ENV": '"production"' },
   entryPoints: ["table-ours", "table-informer", "table-tanstack"].map((name) => here(`${name}.mjs`)),
 });

@@ -9,6 +9,9 @@ import { attachWorker, type ToPage, type WorkerCandidate, type WorkerPort } from
 import { movedByVite } from "./vite.js";
 import type { ConnectOptions, Watchglass } from "./types.js";
 
+// The build replaces this constant with the version of package.json.
+declare const packageVersion: string;
+
 export { WatchglassError } from "./errors.js";
 export type { WatchglassClient } from "./lazy.js";
 export { whereText } from "./query.js";
@@ -108,25 +111,25 @@ function workerCandidates(share: boolean, at: ConnectOptions["workerURL"]): Work
   const shared =
     typeof SharedWorker === "function" && !remote
       ? locations.map((location) => ({ shared: true, start: () => sharedWorker(location) }))
-      : dedicated.map((start, i) => ({ shared: false, start: async () => (await load()).elect(`watchglass-0.1.0 ${i} ${script}`, start) }));
+      : dedicated.map((start, i) => ({ shared: false, start: async () => (await load()).elect(`watchglass-${packageVersion} ${i} ${script}`, start) }));
   return [...(share ? shared : []), ...dedicated.map((start) => ({ shared: false, start }))];
 }
 
 // Bundlers detect a worker by the literal expression "new Worker(new URL(…))" and its options, so
-// each call spells out both. The name contains the version, so that a page does not join the worker
-// of an older release in another tab.
+// each call spells out both. The build replaces the name with a literal. The name contains the
+// version, so that a page does not join the worker of an older release in another tab.
 
 function sharedWorker(at: ConnectOptions["workerURL"]): WorkerPort {
   const worker = at
-    ? new SharedWorker(at as string, { type: "module", name: "watchglass-0.1.0", extendedLifetime: true } as WorkerOptions)
-    : new SharedWorker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass-0.1.0", extendedLifetime: true } as WorkerOptions);
+    ? new SharedWorker(at as string, { type: "module", name: "watchglass-" + packageVersion, extendedLifetime: true } as WorkerOptions)
+    : new SharedWorker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass-" + packageVersion, extendedLifetime: true } as WorkerOptions);
   return workerPort(worker.port, worker, () => worker.port.close());
 }
 
 function dedicatedWorker(at: ConnectOptions["workerURL"]): WorkerPort {
   const worker = at
-    ? new Worker(at as string, { type: "module", name: "watchglass-0.1.0" })
-    : new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass-0.1.0" });
+    ? new Worker(at as string, { type: "module", name: "watchglass-" + packageVersion })
+    : new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass-" + packageVersion });
   return workerPort(worker, worker, () => worker.terminate());
 }
 

@@ -25,8 +25,11 @@ export interface StartOptions {
   persistence?: Promise<Persistence | undefined> | undefined;
 }
 
+// The build replaces this constant with the version of package.json.
+declare const packageVersion: string;
+
 /** The name of this client, which connectors write to their logs. */
-const client = "watchglass-js/0.1.0";
+const client = "watchglass-js/" + packageVersion;
 
 /** Loads the module and starts an engine. Rejects if the module cannot be loaded. */
 export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, pauseMillis = 60_000, kubernetes = false, fetch = (input, init) => globalThis.fetch(input, init), WebSocket, persistence }: StartOptions): Promise<Engine> {

@@ -2,7 +2,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { transformSync } from "esbuild";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -10,11 +10,30 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { packaged } from "./paths.js";
 
-test("every document names the version of package.json", () => {
+const distributed = (file: string): string => readFileSync(packaged("dist", file), "utf8");
+
+// A page joins only the worker of the same release, and reads only the states that the same release
+// stored.
+test("the names of workers, clients and stored states contain the version of package.json", () => {
   const { version } = JSON.parse(readFileSync(packaged("package.json"), "utf8")) as { version: string };
-  const mentions = ["src/index.ts", "src/start.ts", "src/edge/object.ts"].flatMap((file) => [...readFileSync(packaged(file), "utf8").matchAll(/watchglass(?:-js|-edge)?[-/](\d+\.\d+\.\d+)/g)]);
-  assert.equal(mentions.length, 7);
-  for (const [, mentioned] of mentions) assert.equal(mentioned, version);
+  const [worker, client, edge, state] = [/"watchglass-(\d[^"]*)"|`watchglass-\$\{"(.*?)"\}/g, /"watchglass-js\/(.*?)"/g, /"watchglass-edge\/(.*?)"/g, /\bformat = `\$\{"(.*?)"\} /g];
+  const mentions: [file: string, pattern: RegExp, count: number][] = [
+    ["index.js", worker, 5],
+    ["node.js", worker, 5],
+    ["workerd.js", worker, 5],
+    ...["start.js", "worker.js", "node.js", "workerd.js"].flatMap((file): typeof mentions => [[file, client, 1], [file, state, 1]]),
+    ["edge.js", edge, 1],
+  ];
+  for (const [file, pattern, count] of mentions) {
+    const found = [...distributed(file).matchAll(pattern)].map(([, literal, part]) => literal ?? part);
+    assert.deepEqual(found, Array<string>(count).fill(version), `${file}: ${pattern}`);
+  }
+});
+
+test("no source contains a version, because the build inserts that of package.json", () => {
+  const sources = readdirSync(packaged("src"), { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  assert.ok(sources.includes("persistence/persistence.ts"), sources.join(" "));
+  for (const file of sources) assert.doesNotMatch(readFileSync(packaged("src", file), "utf8"), /(?<![\d.])\d+\.\d+\.\d+(?![\d.])/, file);
 });
 
 /** The entries other than the main one, and the packages that each may import. */

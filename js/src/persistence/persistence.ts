@@ -430,8 +430,11 @@ export class Persistence {
   }
 }
 
+// The build replaces this constant with the version of package.json.
+declare const packageVersion: string;
+
 /** The format of the states that this release stores. States in other formats are not read. */
-const format = `0.1.0 ${fingerprint.toString(16)}`;
+const format = `${packageVersion} ${fingerprint.toString(16)}`;
 
 function frame(command: MemberCommand): Uint8Array<ArrayBuffer> {
   const w = new Writer();
