@@ -15,6 +15,7 @@ import type { ConnectOptions, Watchglass } from "./types.js";
 
 export { WatchglassError } from "./errors.js";
 export type { WatchglassClient } from "./lazy.js";
+export { whereText } from "./query.js";
 export type * from "./types.js";
 export { compareResourceVersions } from "./versions.js";
 

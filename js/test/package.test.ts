@@ -1,10 +1,11 @@
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
-import { transformSync } from "esbuild";
+import { build, transformSync } from "esbuild";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
+import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
@@ -77,11 +78,44 @@ function checkSize(name: string, text: string): void {
   checkFile(name, new RegExp(`\\| \`watchglass${name && `/${name}`}\` \\|.*\\| (\\d+\\.\\d) kB \\|`), text);
 }
 
+/** Returns the size of a script in kilobytes, minified and after gzip. */
+const minifiedSize = (text: string): number => gzipSync(transformSync(text, { format: "esm", minify: true }).code, { level: 9 }).length / 1000;
+
 function checkFile(name: string, statement: RegExp, text: string): void {
   const stated = statement.exec(readFileSync(packaged("README.md"), "utf8"))?.[1];
-  const kilobytes = gzipSync(transformSync(text, { format: "esm", minify: true }).code, { level: 9 }).length / 1000;
+  const kilobytes = minifiedSize(text);
   assert.ok(Number(stated) >= kilobytes && Number(stated) < kilobytes * 1.05 + 0.2, `${name}: ${kilobytes.toFixed(2)} kB, minified and after gzip, and the README says ${stated}`);
 }
+
+/** Returns the names of the values that a file of the build exports. */
+async function exportsOf(file: string): Promise<string[]> {
+  const { metafile } = await build({ entryPoints: [packaged("dist", file)], outdir: packaged("build"), format: "esm", write: false, metafile: true });
+  return Object.values(metafile.outputs)[0]!.exports.sort();
+}
+
+// The types of "." describe all of these files.
+test("the main entry exports the same values on all platforms, and so do the bundles of one file", async () => {
+  const names = await exportsOf("index.js");
+  assert.ok(names.includes("connect"), names.join());
+  for (const file of ["node.js", "workerd.js", "inline.js"]) assert.deepEqual(await exportsOf(file), names, file);
+  const globals = runInNewContext(`${distributed("watchglass.iife.js")}; Object.keys(watchglass)`, { TextEncoder, TextDecoder }) as string[];
+  assert.deepEqual([...globals].sort(), names);
+});
+
+// A bundler removes all functions and classes that a page does not use. The bound allows for the
+// constants that esbuild keeps, about 0.8 kB. It is less than the size of the client, and much less
+// than that of the worker.
+test("a bundle with one function of the main entry contains little else", async () => {
+  const size = async (name: string): Promise<{ bytes: number; text: string }> => {
+    const stdin = { contents: `export { ${name} } from "watchglass";`, resolveDir: packaged(".") };
+    const { outputFiles } = await build({ stdin, bundle: true, minify: true, format: "esm", platform: "browser", write: false, logLevel: "error" });
+    return { bytes: outputFiles[0]!.contents.length, text: outputFiles[0]!.text };
+  };
+  const { bytes, text } = await size("compareResourceVersions");
+  assert.ok(bytes <= 1000, `${bytes} bytes: ${text.slice(0, 1000)}`);
+  assert.doesNotMatch(text, /Worker|WebAssembly|WebSocket|import\(/);
+  assert.match((await size("connect")).text, /new SharedWorker/);
+});
 
 interface Packed {
   filename: string;
