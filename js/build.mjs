@@ -81,7 +81,8 @@ if (process.argv.includes("--test")) {
   // entry.
   await build({ ...common, entryPoints: ["react", "groups", "indexer", "informer", "inspector", "kinds", "persistence", "search", "stores", "tanstack-db", "testing", "tree"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
   // These two bundles contain the worker and the module, for programs that must consist of one
-  // file.
+  // file. They have no source maps. Each map would contain a second copy of the module, so that the
+  // tarball would grow from 3.4 MB to 5.3 MB.
   const inline = { ...common, sourcemap: false, minify: true, platform: "neutral", plugins: [inlineFiles], define: { ...define, "import.meta.url": '""' } };
   await build({ ...inline, entryPoints: ["src/inline.ts"], outdir: "dist" });
   await build({ ...inline, entryPoints: { "watchglass.iife": "src/inline.ts" }, outdir: "dist", format: "iife", globalName: "watchglass" });

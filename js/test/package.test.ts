@@ -3,7 +3,7 @@ import { build, transformSync } from "esbuild";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { before, test } from "node:test";
 import { runInNewContext } from "node:vm";
 import { gzipSync } from "node:zlib";
@@ -67,6 +67,7 @@ test("the main entry is one file, and has the size that the README states", () =
   assert.doesNotMatch(text, /^(?:import|export|\}) .*from /m);
   assert.deepEqual([...new Set(text.match(/[^\w.]import\([^)]*\)/g))].sort(), [' import("./optional.js")', ' import("./start.js")']);
   checkSize("", text);
+  assert.ok(minifiedSize(text) <= 15, `${minifiedSize(text)} kB, minified and after gzip`);
   checkFile("dist/optional.js", /few pages need \((\d+\.\d) kB\)/, readFileSync(packaged("dist/optional.js"), "utf8"));
 });
 
@@ -146,6 +147,29 @@ test("the package has a license, and a README without links outside of it", () =
   const links = [...readFileSync(packaged("README.md"), "utf8").matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to!);
   assert.ok(links.length > 0);
   for (const to of links) assert.ok(/^(https:|#)/.test(to) || files.includes(to), `${to} is not in the package`);
+});
+
+/** The scripts without source maps, each of which contains the module as text. */
+const unmapped = ["dist/inline.js", "dist/watchglass.iife.js"];
+
+test("every script has a source map in the package, which contains its sources", () => {
+  const files = packed.files.map(({ path }) => path);
+  const scripts = files.filter((path) => path.endsWith(".js"));
+  assert.ok(scripts.length > 20, scripts.join());
+  for (const script of scripts) {
+    const map = /^\/\/# sourceMappingURL=(.*)\n$/m.exec(readFileSync(packaged(script), "utf8").slice(-200))?.[1];
+    if (unmapped.includes(script)) {
+      assert.equal(map, undefined, script);
+      continue;
+    }
+    assert.equal(map, `${basename(script)}.map`);
+    assert.ok(files.includes(`${script}.map`), `${script}.map is not in the package`);
+    const { sources, sourcesContent, mappings } = JSON.parse(readFileSync(packaged(`${script}.map`), "utf8")) as { sources: string[]; sourcesContent: string[]; mappings: string };
+    assert.ok(sources.length > 0 && mappings.length > 0, script);
+    // The sources are not files of the package, so the map must contain their text.
+    assert.deepEqual(sourcesContent, sources.map((source) => readFileSync(join(packaged("dist"), source), "utf8")), script);
+  }
+  assert.deepEqual(files.filter((path) => path.endsWith(".map")), scripts.filter((script) => !unmapped.includes(script)).map((script) => `${script}.map`));
 });
 
 test("publint reports no problems", async () => {
