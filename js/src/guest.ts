@@ -68,8 +68,8 @@ export async function compile(source: ModuleSource): Promise<WebAssembly.Module>
     }
     const response = await fetch(where, { signal: late.signal });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    // Streaming requires the right content type, which some servers do not send.
-    if (response.headers.get("content-type")?.startsWith("application/wasm")) {
+    // Streaming requires this content type without parameters, which some servers do not send.
+    if (response.headers.get("content-type") === "application/wasm") {
       return await WebAssembly.compileStreaming(response);
     }
     return await WebAssembly.compile(await response.arrayBuffer());
