@@ -84,9 +84,9 @@ let launched;
 after(async () => (await launched)?.close());
 
 /**
- * Opens a page in two tabs, and checks that both show the pods. By default, the tabs must share one
- * connection, both with SharedWorker and without. Without SharedWorker, they elect a page that runs
- * the worker.
+ * Opens a page in two tabs, and checks that both show the pods without errors on the console, such
+ * as violations of the policy. By default, the tabs must share one connection, both with SharedWorker
+ * and without. Without SharedWorker, they elect a page that runs the worker.
  */
 export async function showsRows(space, at, { policy, connections = 1 } = {}) {
   launched ??= chromium.launch({ executablePath, args });
@@ -105,9 +105,11 @@ export async function showsRows(space, at, { policy, connections = 1 } = {}) {
         const page = await context.newPage();
         const errors = [];
         page.on("pageerror", (error) => errors.push(String(error)));
+        page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
         await page.goto(at);
         await page.waitForFunction(() => /^(rows|failed)/.test(document.querySelector("p")?.textContent));
         assert.equal(await page.textContent("p"), rows, errors.join("; "));
+        assert.deepEqual(errors, []);
       }
       assert.equal(space.connector.hellos.length - before, connections, `connections ${sharedWorkers ? "with" : "without"} SharedWorker`);
     } finally {
@@ -125,7 +127,7 @@ const types = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/ja
 export async function served(folder, policy, use) {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url, "http://test");
-    const file = join(folder, pathname === "/" ? "index.html" : pathname);
+    const file = join(folder, pathname.endsWith("/") ? `${pathname}index.html` : pathname);
     if (!existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end();
     if (policy) response.setHeader("content-security-policy", policy);
     response.setHeader("access-control-allow-origin", "*"); // for pages of other origins
