@@ -1,58 +1,59 @@
-// A live table of pods: search, sorting, counts by phase, expandable groups, connection state.
-import { Fragment, useState } from "react";
+// A live table of pods: search, sorting, expandable groups, and the state of the connection.
+import { useState } from "react";
 import { createRoot } from "react-dom/client";
-import { createClient, type Cell, type Condition, type Row } from "watchglass";
+import { createClient, type Group, type ViewOptions } from "watchglass";
+import { groupQuery } from "watchglass/groups";
 import { useView, WatchglassProvider } from "watchglass/react";
 
 const client = createClient("/watch");
-const limit = 50;
+const columns = ["Namespace", "Name", "Ready", "Status", "Restarts", "Node"];
 
 function Pods() {
   const [search, setSearch] = useState("");
   const [sort, setSort] = useState("-Restarts");
-  const [phase, setPhase] = useState("");
-  const [by, setBy] = useState("");
-  const [open, setOpen] = useState<string>();
-  const [offset, setOffset] = useState(0);
-  const chosen: Condition[] = phase ? [["status.phase", "=", phase]] : [];
-  const inGroup: Condition[] = open === undefined ? [] : [open ? [by, "===", open] : { not: [by, "exists"] }];
-  const { rows, total, facets, state, error, schema } = useView("v1/pods", { search, where: { and: [...chosen, ...inGroup] }, facets: ["status.phase"], sort, offset, limit });
-  const { groups } = useView("v1/pods", { search, where: { and: chosen }, groupBy: by ? [by] : [], aggregates: ["Restarts"], limit: 0 });
-  const columns = schema?.columns.filter((column) => column.priority === 0) ?? [];
-  const names = ["namespace", "name", ...columns.map((column) => column.name)];
-  const from = (change: () => void) => () => (change(), setOffset(0));
-  const shown = rows.map((row: Row) => (
-    <tr key={row.uid}><td>{row.namespace}</td><td>{row.name}</td>{columns.map((column) => <td key={column.name}>{text(row.cells[column.name], column.kind)}</td>)}</tr>
-  ));
-  return (
-    <main>
-      <h1>Pods</h1>
-      <p role="status" data-state={state}>{state}, {total} pods {error && <em role="alert">{error.message}</em>}</p>
-      <label>Search <input value={search} placeholder="web -test" onChange={(event) => from(() => setSearch(event.target.value))()} /></label>
-      <label>Group by <select value={by} onChange={(event) => from(() => (setBy(event.target.value), setOpen(undefined)))()}><option value="">nothing</option><option>namespace</option><option>spec.nodeName</option></select></label>
-      <nav aria-label="Phases">
-        {facets["status.phase"]?.values.map(([value, n]) => (
-          <button key={value} aria-pressed={value === phase} onClick={from(() => setPhase(value === phase ? "" : value))}>{value || "(none)"} {n}</button>
-        ))}
-      </nav>
-      <table>
-        <thead><tr>{names.map((name) => (
-          <th key={name} aria-sort={!sort.endsWith(name) ? "none" : sort === name ? "ascending" : "descending"}>
-            <button onClick={from(() => setSort(sort === name ? `-${name}` : name))}>{name}</button>
-          </th>
-        ))}</tr></thead>
-        <tbody>{!by ? shown : groups?.values.map(({ values: [value], rows, aggregates: [restarts] }) => (
-          <Fragment key={value}><tr><th colSpan={names.length}><button aria-expanded={value === open} onClick={from(() => setOpen(value === open ? undefined : value))}>{value || "(none)"}: {rows} pods, {restarts?.sum} restarts</button></th></tr>{value === open && shown}</Fragment>
-        ))}</tbody>
-      </table>
-      <button disabled={offset === 0} onClick={() => setOffset(offset - limit)}>Previous</button>
-      <button disabled={offset + limit >= total} onClick={() => setOffset(offset + limit)}>Next</button>
-    </main>
-  );
+  const [groupBy, setGroupBy] = useState("");
+  const query = { search, sort, groupBy: groupBy ? [groupBy] : [], aggregates: ["Restarts"], limit: 0 };
+  const { state, total, groups, error } = useView("v1/pods", query);
+  return <>
+    <p role="status" data-state={state}>{state}, {total} pods <em role="alert">{error?.message}</em></p>
+    <label>Search <input type="search" value={search} onChange={(e) => setSearch(e.target.value)} /></label>
+    <label>Group by <select value={groupBy} onChange={(e) => setGroupBy(e.target.value)}>
+      <option value="">nothing</option><option>Namespace</option><option>Status</option><option>Node</option>
+    </select></label>
+    <table>
+      <thead><tr>{columns.map((name) => (
+        <th key={name} aria-sort={sort === name ? "ascending" : sort === `-${name}` ? "descending" : "none"}>
+          <button onClick={() => setSort(sort === name ? `-${name}` : name)}>{name}</button>
+        </th>
+      ))}</tr></thead>
+      {!groups && <Rows query={{ search, sort }} />}
+      {groups?.values.map((group) => <GroupRows key={groupBy + group.values} query={query} group={group} />)}
+    </table>
+  </>;
 }
 
-function text(cell: Cell | undefined, kind: string): string {
-  return kind === "date" && cell ? new Date(cell as number).toLocaleString() : String(cell ?? "");
+function GroupRows({ query, group }: { query: ViewOptions; group: Group }) {
+  const [open, setOpen] = useState(false);
+  const title = `${group.values[0] || "(none)"}: ${group.rows} pods, ${group.aggregates[0]?.sum} restarts`;
+  return <>
+    <tbody><tr><th colSpan={columns.length}>
+      <button aria-expanded={open} onClick={() => setOpen(!open)}>{title}</button>
+    </th></tr></tbody>
+    {open && <Rows query={groupQuery(query, group)} />}
+  </>;
 }
 
-createRoot(document.getElementById("root")!).render(<WatchglassProvider client={client}><Pods /></WatchglassProvider>);
+function Rows({ query }: { query: ViewOptions }) {
+  const [limit, setLimit] = useState(50);
+  const { rows, total } = useView("v1/pods", { ...query, limit });
+  return <tbody>
+    {rows.map(({ uid, namespace, name, cells }) => <tr key={uid}>
+      <td>{namespace}</td><td>{name}</td>
+      {columns.slice(2).map((column) => <td key={column}>{cells[column]}</td>)}
+    </tr>)}
+    {limit < total && <tr><td><button onClick={() => setLimit(limit + 50)}>More</button></td></tr>}
+  </tbody>;
+}
+
+const app = <WatchglassProvider client={client}><Pods /></WatchglassProvider>;
+createRoot(document.getElementById("root")!).render(app);

@@ -23,7 +23,11 @@ export async function build(outdir) {
     logLevel: "warning",
     define: { "process.env.NODE_ENV": '"production"' },
     // In your project: npm install watchglass react react-dom.
-    alias: { "watchglass/react": join(pkg, "dist/react.js"), watchglass: join(pkg, "dist/index.js") },
+    alias: {
+      "watchglass/groups": join(pkg, "dist/groups.js"),
+      "watchglass/react": join(pkg, "dist/react.js"),
+      watchglass: join(pkg, "dist/index.js"),
+    },
     nodePaths: [join(pkg, "node_modules")],
   });
   copyFileSync(join(here, "index.html"), join(outdir, "index.html"));
