@@ -42,7 +42,8 @@ before(async () => {
       onLoad({ filter: /^watchglass\/inline$/, namespace: "host" }, () =>
         contents(`import * as watchglass from "./dist/node.js";
           export const createClient = (url, options) => {
-            const client = watchglass.createClient(testCluster.url, { ...options, ...testCluster.options });
+            const cluster = testClusters.get(url) ?? testClusters.get("");
+            const client = watchglass.createClient(cluster.url, { ...options, ...cluster.options });
             testClients.set(url, client);
             return client;
           };`));
@@ -60,7 +61,8 @@ after(() => rmSync(folder, { recursive: true }));
 
 let tests = 0;
 beforeEach(() => {
-  cluster = globalThis.testCluster = new TestCluster();
+  cluster = new TestCluster();
+  globalThis.testClusters = new Map([["", cluster]]); // by URL, with "" for all other URLs
   globalThis.testClusterName = `cluster-${++tests}`;
   globalThis.testClients = new Map();
 });
@@ -136,4 +138,37 @@ test("the hook keeps the objects while the connection is lost", async (t) => {
   await waitFor(() => assert.deepEqual(cluster.watches, []));
   assert.deepEqual(names(hook.result.current), ["kept"]);
   assert.equal(hook.result.current.status, "success");
+});
+
+test("the hook merges clusters, and keeps their results and errors apart", async (t) => {
+  const west = new TestCluster();
+  globalThis.testClusters.set("/clusters/west", west);
+  const add = (to, kind, name) => to.apply({ apiVersion: "v1", kind, metadata: { name, ...(kind === "Pod" && { namespace: "default" }) } });
+  const shown = ([items]) => items?.map(({ cluster, jsonData }) => `${cluster} ${jsonData.metadata.name}`);
+  const becomes = (hook, expected) => waitFor(() => assert.deepEqual(shown(hook.result.current), expected));
+  add(cluster, "Pod", "web-1");
+  add(west, "Pod", "web-0");
+  add(west, "Pod", "web-1");
+  const hook = renderHook((options) => useLiveList(Pod, options), { initialProps: { clusters: ["east", "west"] } });
+  t.after(() => hook.unmount());
+  await becomes(hook, ["east web-1", "west web-0", "west web-1"]);
+  const { items, errors, clusterResults } = hook.result.current;
+  assert.equal(errors, null);
+  assert.deepEqual(clusterResults.east.items, items.slice(0, 1));
+  assert.deepEqual(clusterResults.west.items, items.slice(1));
+  act(() => void add(west, "Pod", "web-2"));
+  await becomes(hook, ["east web-1", "west web-0", "west web-1", "west web-2"]);
+  assert.equal(hook.result.current.items[0], items[0], "a change in one cluster keeps the instances of the other");
+  hook.rerender({ cluster: "west", clusters: ["east", "west"] });
+  await becomes(hook, ["west web-0", "west web-1", "west web-2"]);
+
+  add(cluster, "Node", "node-1");
+  west.deny("v1/nodes");
+  const nodes = renderHook(() => useLiveList(Node, { clusters: ["east", "west"] }));
+  t.after(() => nodes.unmount());
+  await becomes(nodes, ["east node-1"]);
+  await waitFor(() => assert.equal(nodes.result.current.error?.cluster, "west"));
+  const { status, isError, errors: [{ status: code }], clusterResults: { east, west: denied } } = nodes.result.current;
+  assert.deepEqual({ status, isError, code, east: east.status, west: denied.status }, { status: "success", isError: true, code: 403, east: "success", west: "error" });
+  assert.deepEqual(shown(nodes.result.current), ["east node-1"], "the objects of the other cluster stay");
 });
