@@ -27,7 +27,7 @@ export function WorkloadsPage() {
   const cluster = K8s.useCluster() ?? "";
   const [kind, setKind] = useState<(typeof kinds)[number]>(kinds[0]);
   const [labels, setLabels] = useState("");
-  const [sort, setSort] = useState("name");
+  const [sort, setSort] = useState("Name");
   const [page, setPage] = useState(0);
   const query = { labelSelector: labels, sort, offset: page * perPage, limit: perPage, facets: "facet" in kind ? [kind.facet] : [] };
   const [value] = useStores(JSON.stringify([cluster, kind.resource, query]), () => [viewStore(clientOf(cluster), kind.resource, query)]);
@@ -35,15 +35,17 @@ export function WorkloadsPage() {
     <SectionBox title="Live workloads" headerProps={{ actions: [<Freshness key="state" value={value!} />] }}>
       <Stack direction="row" spacing={2} useFlexGap sx={{ my: 2, flexWrap: "wrap", alignItems: "center" }}>
         <TextField select size="small" label="Kind" value={kind.resource} sx={{ minWidth: 180 }}
-          onChange={({ target }) => { setKind(kinds.find(({ resource }) => resource === target.value)!); setPage(0); setSort("name"); }}>
+          onChange={({ target }) => { setKind(kinds.find(({ resource }) => resource === target.value)!); setPage(0); setSort("Name"); }}>
           {kinds.map(({ label, resource }) => <MenuItem key={resource} value={resource}>{label}</MenuItem>)}
         </TextField>
         <TextField size="small" label="Labels" placeholder="app=web, tier in (front, back)" value={labels} sx={{ minWidth: 320 }}
           error={value!.view === "error"} onChange={({ target }) => { setLabels(target.value); setPage(0); }} />
         <TextField select size="small" label="Sort" value={sort} sx={{ minWidth: 160 }} onChange={({ target }) => setSort(target.value)}>
-          {["name", "namespace", ...(value!.schema?.columns ?? []).map(({ name }) => `-${name}`), ...(sort.startsWith("-") && !value!.schema ? [sort] : [])]
-            .map((name) => <MenuItem key={name} value={name}>{name}</MenuItem>)}
+          {["Name", "Namespace", ...(value!.schema?.columns ?? []).map(({ name }) => `-${name}`), ...(sort.startsWith("-") && !value!.schema ? [sort] : [])]
+            .map((order) => <MenuItem key={order} value={order}>{order.replace(/^-(.*)/, "$1 ↓")}</MenuItem>)}
         </TextField>
+      </Stack>
+      <Stack direction="row" spacing={1} useFlexGap sx={{ mb: 2, flexWrap: "wrap" }}>
         {Object.values(value!.facets).flatMap(({ values }) => values).map(([phase, count]) => <Chip key={phase} label={`${phase || "–"} ${count}`} />)}
         <Nodes />
       </Stack>
@@ -76,7 +78,7 @@ function Rows({ kind, cluster, value }: { kind: (typeof kinds)[number]; cluster:
         showPagination={false}
         rowsPerPage={[perPage]}
         columns={[
-          { label: "Name", getter: ({ name, namespace }) => <Link routeName={kind.route} params={{ name, namespace }} activeCluster={cluster}>{name}</Link> },
+          { label: "Name", gridTemplate: 2, getter: ({ name, namespace }) => <Link routeName={kind.route} params={{ name, namespace }} activeCluster={cluster}>{name}</Link> },
           { label: "Namespace", datum: "namespace" },
           ...columns.map(({ column, i }) => ({ label: column.name, getter: (row: { columns: Cell[] }) => shown(row.columns[i]!, column) })),
         ]}
