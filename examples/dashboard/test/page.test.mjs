@@ -36,6 +36,15 @@ describe("table", () => {
     assert.equal(await dashboard.get("wide").isVisible(), false);
   });
 
+  test("has room for the longest common status", async () => {
+    await open({ viewport: { width: 1280, height: 800 } });
+    const key = (await dashboard.keys())[0];
+    await inPage((key) => cluster.touch(key, "CrashLoopBackOff"), key);
+    const status = dashboard.page.locator(`[data-key="${key}"] .status`).filter({ hasText: "CrashLoopBackOff" });
+    await status.waitFor();
+    assert.equal(await status.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth), 0);
+  });
+
   test("sorts by a click on a header", async () => {
     await open();
     const restarts = async () => (await dashboard.column("Restarts")).map(Number);
@@ -116,7 +125,7 @@ describe("keyboard", () => {
       await press("i");
       await dashboard.page.getByRole("tab", { name: "Collections 1", selected: true }).waitFor();
       assert.equal(await inPage(() => document.activeElement.localName), "watchglass-inspector");
-      await dashboard.page.getByRole("row").filter({ hasText: "v1/pods" }).waitFor();
+      await dashboard.page.getByRole("row").filter({ hasText: /^v1\/podsrowsFirst, columns=CPU,Memorylive/ }).waitFor();
       await press(key);
       assert.equal(await dashboard.page.locator("watchglass-inspector").count(), 0);
       assert.equal(await inPage(() => document.activeElement.id), "grid");
@@ -124,6 +133,32 @@ describe("keyboard", () => {
     await dashboard.get("label-selector").focus();
     await press("i");
     assert.equal(await dashboard.page.locator("watchglass-inspector").count(), 0);
+  });
+
+  test("the inspector returns the focus to the open object, unless the focus is elsewhere", async () => {
+    await open();
+    await dashboard.rows.nth(1).click({ position: { x: 40, y: 10 } });
+    await until(() => document.activeElement.id === "detail");
+    await press("i", "Escape");
+    assert.equal(await dashboard.page.locator("watchglass-inspector").count(), 0);
+    assert.equal(await inPage(() => document.activeElement.id), "detail");
+    assert.equal(await dashboard.get("detail").isVisible(), true);
+    await press("i");
+    await dashboard.get("grid").focus();
+    await press("i");
+    assert.equal(await dashboard.page.locator("watchglass-inspector").count(), 0);
+    assert.equal(await inPage(() => document.activeElement.id), "grid");
+  });
+
+  test("the inspector fits a narrow page", async () => {
+    await open({ viewport: { width: 400, height: 800 } });
+    await press("i", "End"); // the last tab is Events
+    const clear = dashboard.page.locator("watchglass-inspector").getByRole("button", { name: "Clear" });
+    await clear.waitFor();
+    const { x, width } = await clear.boundingBox();
+    assert.ok(x + width <= 400, `the button ends at ${x + width}`);
+    await press("Escape");
+    assert.equal(await inPage(() => document.activeElement.id), "grid");
   });
 
   test("a slash goes to the search, Escape comes back", async () => {

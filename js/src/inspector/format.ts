@@ -30,12 +30,19 @@ export const alarm = (n: number): { text: string; tone: Tone } => ({ text: n.toL
 
 export const failure = (status: Status | undefined): { text: string; tone: Tone } => ({ text: status ? `${status.code} ${status.message}` : "", tone: "bad" });
 
-/** Formats the options that differ from their defaults, as "name=value, name=value". */
+/**
+ * Formats the options that differ from their defaults, as "name=value, name=value". A column is
+ * formatted as its name.
+ */
 export function options(all: object): string {
   return Object.entries(all)
-    .filter(([name, value]) => value !== undefined && value !== "" && value !== false && name !== "signal" && name !== "restore")
-    .map(([name, value]) => (value === true ? name : `${name}=${typeof value === "object" ? JSON.stringify(value) : value}`))
+    .filter(([name, value]) => value !== undefined && value !== "" && value !== false && value?.length !== 0 && name !== "signal" && name !== "restore")
+    .map(([name, value]) => (value === true ? name : `${name}=${Array.isArray(value) ? value.map(optionText).join(",") : optionText(value)}`))
     .join(", ");
+}
+
+function optionText(value: any): string {
+  return typeof value === "object" ? value.name ?? JSON.stringify(value) : String(value);
 }
 
 /** Formats the positions of the first and last row of a view's window, such as "1–50". */

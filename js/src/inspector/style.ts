@@ -52,7 +52,8 @@ tbody tr:hover { background: var(--raised); }
 .notes { margin: 0; padding: 0 12px 6px; color: var(--warn); position: sticky; left: 0; }
 .notes:empty { padding: 0; }
 button:disabled { color: var(--muted); cursor: default; }
-.tools { display: flex; align-items: center; gap: 8px; padding: 6px 12px; position: sticky; left: 0; }
+select { min-width: 0; max-width: 100%; }
+.tools { display: flex; flex-wrap: wrap; align-items: center; gap: 8px; padding: 6px 12px; position: sticky; left: 0; }
 .tools span { color: var(--muted); }
 [hidden] { display: none !important; }
 `;
