@@ -161,6 +161,19 @@ describe("keyboard", () => {
     assert.equal(await inPage(() => document.activeElement.id), "grid");
   });
 
+  test("the inspector leaves room for the message of an error", async () => {
+    await open();
+    await inPage(() => cluster.deny("v1/secrets"));
+    await dashboard.get("resource").selectOption("v1/secrets");
+    const way = dashboard.page.getByRole("button", { name: "Show pods" });
+    await way.waitFor();
+    await press("Escape", "i");
+    await dashboard.page.locator("watchglass-inspector").getByRole("row").filter({ hasText: "v1/secrets" }).waitFor();
+    await dashboard.frames();
+    const bottom = async (locator) => locator.evaluate((element) => element.getBoundingClientRect().bottom);
+    assert.ok((await bottom(way)) <= (await bottom(dashboard.get("overlay"))));
+  });
+
   test("a slash goes to the search, Escape comes back", async () => {
     await open();
     await press("/");
