@@ -28,7 +28,7 @@ export interface TableColumn {
 
 const WIDTHS: Record<ColumnKind, Width> = {
   name: { min: 210, grow: 2.4 },
-  text: { min: 110, grow: 1.2 },
+  text: { min: 106, grow: 1.2 },
   number: { min: 113, grow: 0.4 },
   bool: { min: 96, grow: 0.4 },
   age: { min: 72, grow: 0.3 },
