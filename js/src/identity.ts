@@ -2,6 +2,7 @@
 // if their tokens or identities show that they belong to the same user.
 import { decodeBase64url } from "./base64url.js";
 import { WatchglassError } from "./errors.js";
+import { randomName } from "./random.js";
 import type { ConnectOptions } from "./types.js";
 
 /**
@@ -32,7 +33,7 @@ export interface Identity {
  */
 export async function identify({ identity, token = "" }: Pick<ConnectOptions, "identity" | "token">): Promise<Identity> {
   const named = identity === undefined ? undefined : `named ${identity}`;
-  const unknown = `${ofPage}${crypto.randomUUID()}`;
+  const unknown = ofPage + randomName();
   if (typeof token === "string") return { name: named ?? (token ? `token ${token}` : unknown), fixed: token, token: async () => token };
   if (named) return { name: named, fixed: undefined, token: async () => token() };
   let first = await firstToken(token);
@@ -75,7 +76,7 @@ export function jwtSubject(token: string): string | undefined {
   try {
     const [, payload = ""] = token.split(".");
     const { iss, sub } = JSON.parse(new TextDecoder().decode(decodeBase64url(payload))) as { iss?: unknown; sub?: unknown };
-    if (typeof iss !== "string" || typeof sub !== "string" || iss === "" || sub === "") return undefined;
+    if (typeof iss !== "string" || typeof sub !== "string" || !iss || !sub) return undefined;
     return `jwt ${JSON.stringify([iss, sub])}`;
   } catch {
     return undefined;

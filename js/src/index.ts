@@ -9,9 +9,6 @@ import { attachWorker, type ToPage, type WorkerCandidate, type WorkerPort } from
 import { movedByVite } from "./vite.js";
 import type { ConnectOptions, Watchglass } from "./types.js";
 
-// The build replaces this constant with the version of package.json.
-declare const packageVersion: string;
-
 export { WatchglassError } from "./errors.js";
 export type { WatchglassClient } from "./lazy.js";
 export { whereText } from "./query.js";

@@ -1,5 +1,6 @@
 import { internalError, messageOf, WatchglassError } from "./errors.js";
 import { messagesPerAck, type MemberEvents, type Membership } from "./member.js";
+import { randomName } from "./random.js";
 
 // The messages between a page and the worker of its engine. Frames are transferred without a copy.
 // The epoch counts the engine's restarts. The worker drops commands from an older epoch, because
@@ -211,7 +212,7 @@ class WorkerMembership implements Membership {
         if (error instanceof WatchglassError) throw this.#fail(failure); // the engine failed, not the worker
       }
     }
-    throw this.#fail(`the worker cannot be started: ${failure}. Bundlers that do not find worker.js need its location as the "workerURL" option; for Vite, set optimizeDeps: { exclude: ["watchglass"] }`);
+    throw this.#fail(`the worker cannot be started: ${failure}. Pass the location of worker.js as "workerURL"; for Vite, set optimizeDeps: { exclude: ["watchglass"] }`);
   }
 
   /**
@@ -333,8 +334,7 @@ const noLock: Lock = { name: "", release() {} };
 export function holdLock(): Promise<Lock> {
   const manager = locks();
   if (!manager) return Promise.resolve(noLock);
-  const random = crypto.getRandomValues(new Uint32Array(4));
-  const name = `watchglass-${[...random].map((n) => n.toString(36)).join("-")}`;
+  const name = `watchglass-${randomName()}`;
   return new Promise((resolve) => {
     // In a sandboxed frame, the API exists and requests are rejected.
     manager.request(name, () => new Promise<void>((release) => resolve({ name, release }))).catch(() => resolve(noLock));

@@ -25,9 +25,6 @@ export interface StartOptions {
   persistence?: Promise<Persistence | undefined> | undefined;
 }
 
-// The build replaces this constant with the version of package.json.
-declare const packageVersion: string;
-
 /** The name of this client, which connectors write to their logs. */
 const client = "watchglass-js/" + packageVersion;
 

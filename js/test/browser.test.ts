@@ -8,7 +8,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { block, inFirefox, serve, setup, show, shows, skip, skipUnlessChromium } from "./browser.js";
+import { block, inFirefox, launch, serve, setup, show, shows, skip, skipUnlessChromium } from "./browser.js";
+import { args } from "./chromium.mjs";
 import { noDemo, startDemo } from "./demo.js";
 import { Kubernetes, pod as kubernetesPod } from "./kubernetes.js";
 
@@ -283,6 +284,24 @@ test("a page in a sandboxed frame connects or gets a WatchglassError", { skip },
   const shared = await state({});
   assert.match(shared, inFirefox ? /^connected$/ : /^WatchglassError: the worker cannot be started: /);
   assert.doesNotMatch(shared, /LockManager/); // an unclear error that the browser throws
+});
+
+test("a page that is not a secure context connects", { skip: skipUnlessChromium }, async (t) => {
+  const browser = await launch({ args: [...args, "--host-resolver-rules=MAP plain.test 127.0.0.1"] });
+  t.after(() => browser.close());
+  const { connector, context } = await setup(t, serve, browser);
+  const page = await context.newPage();
+  await page.goto(`http://${connector.address.replace("127.0.0.1", "plain.test")}/`);
+  await page.waitForFunction(() => globalThis.watchglass !== undefined);
+  assert.equal(await page.evaluate(() => isSecureContext), false);
+  for (const token of ["t0ken", undefined]) {
+    await page.evaluate(async (token) => {
+      globalThis.wg = await watchglass.connect("/watch", token ? { token } : {});
+      globalThis.view = wg.collection("v1/pods").view({ sort: "name" });
+      await view.ready;
+    }, token);
+    await shows(page, "web-1 Running, web-2 Pending");
+  }
 });
 
 test("a worker that cannot be loaded is reported", { skip }, async (t) => {

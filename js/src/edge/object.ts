@@ -21,9 +21,6 @@ import { refusal, refuse, status } from "./refusal.js";
 import { isUsed, Storage } from "./storage.js";
 import { upstreamDial } from "./upstream.js";
 
-// The build replaces this constant with the version of package.json.
-declare const packageVersion: string;
-
 /** The name of this client, which connectors write to their logs. */
 const clientName = "watchglass-edge/" + packageVersion;
 

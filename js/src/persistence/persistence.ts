@@ -430,9 +430,6 @@ export class Persistence {
   }
 }
 
-// The build replaces this constant with the version of package.json.
-declare const packageVersion: string;
-
 /** The format of the states that this release stores. States in other formats are not read. */
 const format = `${packageVersion} ${fingerprint.toString(16)}`;
 
