@@ -132,5 +132,7 @@ test("names that the resource does not have are refused with the names that it h
     );
     assert.equal(view.state, "error");
     assert.match(view.error!.message, message);
+    await view.query({ sort: "name" }); // a refused first query leaves the view usable
+    assert.deepEqual([view.state, view.error], ["ready", undefined]);
   }
 });
