@@ -15,11 +15,12 @@ const space = workspace("exports");
 
 /**
  * A program for each entry: its imports, and the body of a function that returns the names of the
- * pods. `connections` is the expected number of connections of two tabs, by default 1.
+ * pods. The variable `user` has the identity with which two tabs share a connection. `connections`
+ * is the expected number of connections of two tabs, by default 1.
  */
 const pages = {
   ".": [`import { connect } from "watchglass";`, `
-    const view = (await connect(url)).collection("v1/pods").view({ sort: "name" });
+    const view = (await connect(url, user)).collection("v1/pods").view({ sort: "name" });
     await view.ready;
     return view.snapshot.rows.map((row) => row.name);`],
   "./inline": [`import { connect } from "watchglass/inline";`, `
@@ -36,16 +37,16 @@ const pages = {
         return null;
       }
       const root = createRoot(document.createElement("div"));
-      root.render(createElement(WatchglassProvider, { client: createClient(url) }, createElement(Pods)));
+      root.render(createElement(WatchglassProvider, { client: createClient(url, user) }, createElement(Pods)));
     });`],
   "./informer": [`import { createClient } from "watchglass";
     import { makeInformer } from "watchglass/informer";`, `
-    const informer = makeInformer(createClient(url), "/api/v1/pods");
+    const informer = makeInformer(createClient(url, user), "/api/v1/pods");
     await informer.start();
     return informer.list().map(({ metadata }) => metadata.name);`],
   "./inspector": [`import { createClient } from "watchglass";
     import { WatchglassInspector } from "watchglass/inspector";`, `
-    const client = createClient(url);
+    const client = createClient(url, user);
     const pods = (await client.connect()).collection("v1/pods");
     const inspector = new WatchglassInspector();
     inspector.client = client;
@@ -65,18 +66,18 @@ const pages = {
     return items.map(({ metadata }) => metadata.name);`, { connections: 2 }],
   "./kinds": [`import { connect } from "watchglass";
     import { schemaOf } from "watchglass/kinds";`, `
-    const wg = await connect(url);
+    const wg = await connect(url, user);
     const { kind } = await schemaOf(wg, "v1/pods");
     const { items } = await wg.collection("v1/pods").list();
     return items.map(({ metadata }) => metadata.name).filter(() => kind === "Pod");`],
   "./search": [`import { connect } from "watchglass";
     import { highlighter } from "watchglass/search";`, `
-    const { items } = await (await connect(url)).collection("v1/pods").list();
+    const { items } = await (await connect(url, user)).collection("v1/pods").list();
     const find = highlighter("web");
     return items.map(({ metadata }) => metadata.name).filter((name) => find(name).length > 0);`],
   "./groups": [`import { connect } from "watchglass";
     import { groupQuery } from "watchglass/groups";`, `
-    const pods = (await connect(url)).collection("v1/pods");
+    const pods = (await connect(url, user)).collection("v1/pods");
     const query = { groupBy: ["namespace"], limit: 0 };
     const groups = pods.view(query);
     await groups.ready;
@@ -85,21 +86,21 @@ const pages = {
     return rows.flatMap(({ snapshot }) => snapshot.rows.map(({ name }) => name)).sort();`],
   "./stores": [`import { createClient } from "watchglass";
     import { viewStore } from "watchglass/stores";`, `
-    const pods = viewStore(createClient(url), "v1/pods", { sort: "name" });
+    const pods = viewStore(createClient(url, user), "v1/pods", { sort: "name" });
     return new Promise((resolve) => pods.subscribe(({ rows, view }) => view === "ready" && resolve(rows.map((row) => row.name))));`],
   "./tanstack-db": [`import { createCollection } from "@tanstack/react-db";
     import { createClient } from "watchglass";
     import { watchglassCollectionOptions } from "watchglass/tanstack-db";`, `
-    const pods = createCollection(watchglassCollectionOptions({ client: createClient(url), resource: "v1/pods" }));
+    const pods = createCollection(watchglassCollectionOptions({ client: createClient(url, user), resource: "v1/pods" }));
     return (await pods.toArrayWhenReady()).map(({ metadata }) => metadata.name).sort();`],
   "./indexer": [`import { connect } from "watchglass";
     import { createIndexer } from "watchglass/indexer";`, `
-    const indexer = createIndexer((await connect(url)).collection("v1/pods"), { name: "name" });
+    const indexer = createIndexer((await connect(url, user)).collection("v1/pods"), { name: "name" });
     await indexer.ready;
     return indexer.indexValues("name").sort();`],
   "./tree": [`import { connect } from "watchglass";
     import { ownerTree } from "watchglass/tree";`, `
-    const pods = (await connect(url)).collection("v1/pods");
+    const pods = (await connect(url, user)).collection("v1/pods");
     const { items } = await pods.list();
     const trees = items.map(({ metadata }) => ownerTree([pods], metadata.uid));
     await Promise.all(trees.map(({ ready }) => ready));
@@ -113,15 +114,15 @@ const pages = {
   "./worker": [`import { connect } from "watchglass";
     import workerURL from "watchglass/worker?url";
     import wasm from "watchglass/watchglass.wasm?url"; // not beside a worker whose name has a hash`, `
-    const { items } = await (await connect(url, { workerURL, wasm })).collection("v1/pods").list();
+    const { items } = await (await connect(url, { ...user, workerURL, wasm })).collection("v1/pods").list();
     return items.map(({ metadata }) => metadata.name);`],
   "./watchglass.wasm": [`import { connect } from "watchglass";
     import wasm from "watchglass/watchglass.wasm?url";`, `
-    const { items } = await (await connect(url, { wasm })).collection("v1/pods").list();
+    const { items } = await (await connect(url, { ...user, wasm })).collection("v1/pods").list();
     return items.map(({ metadata }) => metadata.name);`],
   "./package.json": [`import { connect } from "watchglass";
     import { name } from "watchglass/package.json";`, `
-    const { items } = await (await connect(url)).collection("v1/pods").list();
+    const { items } = await (await connect(url, user)).collection("v1/pods").list();
     return items.map(({ metadata }) => metadata.name).filter(() => name === "watchglass");`],
 };
 
@@ -137,8 +138,8 @@ for (const [entry, [imports, body, options]] of Object.entries(pages)) {
   test(`a page that Vite builds uses the entry ${entry}`, { timeout: 120_000 }, async () => {
     const program = `${imports}
       const show = (text) => { document.querySelector("p").textContent = text; };
-      async function run(url) {${body}}
-      run(${JSON.stringify(space.url)}).then((names) => show("rows: " + names.join(" ")), (error) => show("failed: " + error.message));`;
+      async function run(url, user) {${body}}
+      run(${JSON.stringify(space.url)}, { identity: "everyone" }).then((names) => show("rows: " + names.join(" ")), (error) => show("failed: " + error.message));`;
     const root = space.project(entry.replaceAll(/\W/g, "") || "main", { "main.js": program, "index.html": html("/main.js") });
     await build({ root, configFile: false, logLevel: "silent" });
     await served(join(root, "dist"), strictPolicy(space.url), (origin) => showsRows(space, `${origin}/`, options));

@@ -23,7 +23,7 @@ const app = (url) => ({
   "app/pods.jsx": `"use client";
     import { createClient } from "watchglass";
     import { useView, WatchglassProvider } from "watchglass/react";
-    const client = createClient(${JSON.stringify(url)});
+    const client = createClient(${JSON.stringify(url)}, { identity: "everyone" });
     function Names() {
       const { rows, view, error } = useView("v1/pods", { sort: "name" });
       return <p>{error ? "failed: " + error.message : view === "ready" ? "rows: " + rows.map((row) => row.name).join(" ") : "loading"}</p>;

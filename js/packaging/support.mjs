@@ -67,7 +67,7 @@ export const rows = "rows: web-1 web-2";
 export const script = (url, options = "{}") => `import { connect } from "watchglass";
   const show = (text) => { document.querySelector("p").textContent = text; };
   async function main() {
-    const wg = await connect(${JSON.stringify(url)}, ${options});
+    const wg = await connect(${JSON.stringify(url)}, { identity: "everyone", ...${options} });
     const view = wg.collection("v1/pods").view({ sort: "name" });
     await view.ready;
     show("rows: " + view.snapshot.rows.map((row) => row.name).join(" "));
