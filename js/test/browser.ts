@@ -121,7 +121,12 @@ export function watchErrors(t: TestContext): { add(page: Page): void; take(): st
   const errors: string[] = [];
   t.after(() => assert.deepEqual(errors, [], "the pages have no uncaught errors"));
   return {
-    add: (page) => void page.on("pageerror", (error) => errors.push(error.stack || String(error))),
+    add: (page) =>
+      void page.on("pageerror", ({ stack, message }) => {
+        // Playwright also reports messages of Firefox, such as about a refused connection. They have
+        // no stack.
+        if (!(inFirefox && stack?.endsWith("\nundefined"))) errors.push(stack || message);
+      }),
     take: () => errors.splice(0),
   };
 }
