@@ -285,9 +285,10 @@ export interface Collection<T extends object = KubeObject> {
    */
   get(key: string, options?: CallOptions): Promise<T>;
   /**
-   * Lists copies of the matching objects, in ascending order of keys, at one resource version. Without a
-   * limit, lists all of them. Rejects with a 410 if the continue token or the exact version has
-   * expired. With a limit, also rejects with a 410 if the version expires while the list is read.
+   * Lists copies of the matching objects, in ascending order of keys, at one resource version.
+   * Without a limit, lists all of them. Rejects with a 410 if the continue token or the exact
+   * version has expired. With a limit, also rejects with a 410 if the version expires while the list
+   * is read.
    */
   list(options?: ListOptions): Promise<ListResult<T>>;
   /**
